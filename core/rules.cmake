@@ -62,12 +62,14 @@ function(lockstep_program NAME)
     endif()
 endfunction()
 
-# lockstep_test(core/base/tst_json.cpp LABELS unit LIBS Lockstep::core_base [TIMEOUT 60])
-# One executable and one CTest entry per file; the entry is named after the file's path.
+# lockstep_test(tst_json.cpp LABELS unit LIBS Lockstep::core_base [TIMEOUT 60])
+# One executable and one CTest entry per file; the entry is named after the file's path below
+# tests/ ("core/base/tst_json"), the target likewise ("core_base_tst_json"). DEPENDS names programs
+# that must be built first. LABELS: unit | integration | ssh | multi | gpu | gui | slow | bench | arch.
 function(lockstep_test SOURCE)
     cmake_parse_arguments(ARG "" "TIMEOUT" "LABELS;LIBS;EXTRA_SOURCES;ENVIRONMENT;DEPENDS" ${ARGN})
     get_filename_component(stem ${SOURCE} NAME_WE)
-    get_filename_component(folder ${SOURCE} DIRECTORY)
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/tests ${CMAKE_CURRENT_SOURCE_DIR})
     string(REPLACE "/" "_" prefix "${folder}")
     set(target ${prefix}_${stem})
     add_executable(${target} ${SOURCE} ${ARG_EXTRA_SOURCES})
