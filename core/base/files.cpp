@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 namespace lockstep::files {
 
@@ -93,30 +94,59 @@ Result<std::string> read(const std::string& path, std::size_t limit) {
     }
 }
 
-Status writeAtomic(const std::string& path, std::string_view bytes, Durability durability,
-                   unsigned mode) {
+AtomicFile::AtomicFile(int fd, std::string path, std::string temporary)
+    : m_fd(fd)
+    , m_path(std::move(path))
+    , m_temporary(std::move(temporary)) {}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : m_fd(std::exchange(other.m_fd, -1))
+    , m_path(std::move(other.m_path))
+    , m_temporary(std::move(other.m_temporary)) {}
+
+AtomicFile::~AtomicFile() {
+    if (m_fd < 0)
+        return;
+    ::close(m_fd);
+    ::unlink(m_temporary.c_str());
+}
+
+Result<AtomicFile> AtomicFile::create(const std::string& path) {
     std::string temporary = path + ".XXXXXX";
-    const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-    if (!file.isOpen())
+    const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
+    if (fd < 0)
         return fromErrno(errno, "write", path);
-    const auto abandon = [&](Error error) -> Status {
-        ::unlink(temporary.c_str());
-        return error;
-    };
-    if (auto written = writeAll(file.get(), bytes, path); !written)
-        return abandon(written.error());
-    if (::fchmod(file.get(), mode) != 0)
-        return abandon(fromErrno(errno, "set the mode of", path));
-    if (durability == Durability::Synced && ::fsync(file.get()) != 0)
-        return abandon(fromErrno(errno, "write", path));
-    if (::rename(temporary.c_str(), path.c_str()) != 0)
-        return abandon(fromErrno(errno, "write", path));
+    return AtomicFile(fd, path, std::move(temporary));
+}
+
+Status AtomicFile::write(std::string_view bytes) {
+    return writeAll(m_fd, bytes, m_path);
+}
+
+Status AtomicFile::commit(Durability durability, unsigned mode) {
+    if (::fchmod(m_fd, mode) != 0)
+        return fromErrno(errno, "set the mode of", m_path);
+    if (durability == Durability::Synced && ::fsync(m_fd) != 0)
+        return fromErrno(errno, "write", m_path);
+    if (::rename(m_temporary.c_str(), m_path.c_str()) != 0)
+        return fromErrno(errno, "write", m_path);
+    ::close(std::exchange(m_fd, -1));
     if (durability == Durability::Synced) {
-        const Descriptor folder(::open(folderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        const Descriptor folder(
+            ::open(folderOf(m_path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         if (folder.isOpen())
             ::fsync(folder.get());
     }
     return {};
+}
+
+Status writeAtomic(const std::string& path, std::string_view bytes, Durability durability,
+                   unsigned mode) {
+    auto file = AtomicFile::create(path);
+    if (!file)
+        return file.error();
+    LOCKSTEP_TRY(file->write(bytes));
+    return file->commit(durability, mode);
 }
 
 Status makeFolders(const std::string& path, unsigned mode) {

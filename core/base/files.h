@@ -22,6 +22,27 @@ enum class Durability {
     Synced,  ///< the same, also after a power cut (fsync of file and folder)
 };
 
+/// A file that appears whole or not at all: written to a temporary beside `path` and renamed by
+/// commit(). Without a commit nothing of it is left. One thread at a time.
+class AtomicFile {
+public:
+    static Result<AtomicFile> create(const std::string& path);
+    AtomicFile(AtomicFile&& other) noexcept;
+    AtomicFile& operator=(AtomicFile&&) = delete;
+    ~AtomicFile();
+
+    Status write(std::string_view bytes);
+    /// `mode` is the new file's permission bits.
+    Status commit(Durability durability = Durability::Synced, unsigned mode = 0644);
+
+private:
+    AtomicFile(int fd, std::string path, std::string temporary);
+
+    int m_fd;
+    std::string m_path;
+    std::string m_temporary;
+};
+
 /// Writes `bytes` to a temporary file beside `path` and renames it. `mode` is the new file's
 /// permission bits. On an error nothing of it is left.
 Status writeAtomic(const std::string& path, std::string_view bytes,
