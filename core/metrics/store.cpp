@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-FileCopyrightText: Lockstep contributors
+#include "core/metrics/store.h"
+
+#include <QString>
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep::metrics {
+
+namespace {
+
+constexpr std::size_t kLogLines = 100'000;
+/// Samples that the series of all workers hold together: 80 MB.
+constexpr std::size_t kWorkerSamples = std::size_t{4} << 20;
+
+/// What a terminal would show of one line: see printableLines.
+QString printable(const QString& raw) {
+    QString line;
+    for (qsizetype i = 0; i < raw.size(); ++i) {
+        const ushort c = raw[i].unicode();
+        if (c == u'\r') {
+            if (i + 1 < raw.size())
+                line.clear();
+        } else if (c == 0x1B && i + 1 < raw.size() && raw[i + 1] == u'[') {
+            for (i += 2; i < raw.size() && (raw[i] < u'@' || raw[i] > u'~');)
+                ++i;
+        } else if (c == 0x1B && i + 1 < raw.size() && raw[i + 1] == u']') {
+            // An operating system command ends with BEL or ESC backslash.
+            for (i += 2; i < raw.size() && raw[i] != u'\a' && raw[i] != QChar(0x1B);)
+                ++i;
+            if (i + 1 < raw.size() && raw[i] == QChar(0x1B) && raw[i + 1] == u'\\')
+                ++i;
+        } else if (c == 0x1B) {
+            ++i;
+        } else if (c == u'\t' || (c >= 0x20 && (c < 0x7F || c > 0x9F))) {
+            line += raw[i];
+        }
+    }
+    return line;
+}
+
+} // namespace
+
+std::vector<std::string> printableLines(std::string_view text) {
+    std::vector<std::string> lines;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const auto piece = QString::fromUtf8(text.data(), static_cast<qsizetype>(end));
+        lines.push_back(printable(piece).toStdString());
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return lines;
+}
+
+void Store::add(const std::string& task, int attempt, const wire::Event& event) {
+    const Worker* known = worker(task);
+    if (known && attempt < known->attempt)
+        return;
+    ++m_generation;
+    Worker& worker = workerFor(task, attempt);
+    if (worker.firstTime == 0)
+        worker.firstTime = event.time;
+    worker.lastTime = std::max(worker.lastTime, event.time);
+    std::visit([&](const auto& body) { apply(worker, body); }, event.body);
+}
+
+void Store::addLine(const std::string& task, Origin origin, wire::Level level, std::string text,
+                    double utcSeconds) {
+    ++m_generation;
+    for (std::string& line : printableLines(text))
+        insertLine({utcSeconds, task, level, origin, std::move(line), m_generation});
+}
+
+void Store::insertLine(LogLine line) {
+    auto at = m_log.end();
+    while (at != m_log.begin() && std::prev(at)->time > line.time)
+        --at;
+    m_log.insert(at, std::move(line));
+    if (m_log.size() > kLogLines) {
+        m_log.pop_front();
+        ++m_droppedLogLines;
+    }
+}
+
+std::size_t Store::firstLogLineAfter(std::uint64_t generation) const {
+    const auto newer = [&](const LogLine& line) { return line.generation > generation; };
+    return static_cast<std::size_t>(std::find_if(m_log.begin(), m_log.end(), newer) -
+                                    m_log.begin());
+}
+
+Worker& Store::workerFor(const std::string& task, int attempt) {
+    auto found = std::find_if(m_workers.begin(), m_workers.end(),
+                              [&](const Worker& w) { return w.task == task; });
+    if (found == m_workers.end()) {
+        m_workers.emplace_back();
+        found = std::prev(m_workers.end());
+        found->task = task;
+        shareCapacity();
+    }
+    if (attempt > found->attempt) {
+        // The series stay: what the new attempt repeats replaces its steps in them.
+        Worker fresh;
+        fresh.task = task;
+        fresh.attempt = attempt;
+        fresh.series = std::move(found->series);
+        *found = std::move(fresh);
+    }
+    return *found;
+}
+
+void Store::shareCapacity() {
+    const std::size_t series = m_workers.size() * static_cast<std::size_t>(Quantity::Count);
+    const std::size_t each = std::clamp<std::size_t>(kWorkerSamples / series, 4096, 1 << 18);
+    for (Worker& worker : m_workers)
+        for (Series& one : worker.series)
+            one.setCapacity(each);
+}
+
+std::vector<const Worker*> Store::workers() const {
+    std::vector<const Worker*> all;
+    for (const Worker& worker : m_workers)
+        all.push_back(&worker);
+    const auto rank = [](const Worker* w) { return w->started ? w->started->rank : 1 << 30; };
+    std::stable_sort(all.begin(), all.end(),
+                     [&](const Worker* a, const Worker* b) { return rank(a) < rank(b); });
+    return all;
+}
+
+const Worker* Store::worker(const std::string& task) const {
+    for (const Worker& worker : m_workers)
+        if (worker.task == task)
+            return &worker;
+    return nullptr;
+}
+
+bool Store::leads(const Worker& worker) const {
+    return worker.started && worker.started->rank == 0;
+}
+
+std::vector<std::string> Store::epochValueNames() const {
+    std::vector<std::string> names;
+    for (const auto& [name, series] : m_epochValues)
+        names.push_back(name);
+    return names;
+}
+
+const Series& Store::epochValue(const std::string& name) const {
+    static const Series none;
+    for (const auto& [known, series] : m_epochValues)
+        if (known == name)
+            return series;
+    return none;
+}
+
+Epoch& Store::epochFor(int epoch) {
+    const auto at = std::lower_bound(m_epochs.begin(), m_epochs.end(), epoch,
+                                     [](const Epoch& e, int number) { return e.epoch < number; });
+    if (at != m_epochs.end() && at->epoch == epoch)
+        return *at;
+    Epoch fresh;
+    fresh.epoch = epoch;
+    return *m_epochs.insert(at, std::move(fresh));
+}
+
+void Store::apply(Worker& worker, const wire::Started& event) {
+    worker.started = event;
+    insertLine({worker.lastTime, worker.task, wire::Level::Info, Origin::Event,
+                "Started as rank " + std::to_string(event.rank) + " of " +
+                    std::to_string(event.world) + " on " + event.host + ", address " +
+                    event.address + ".",
+                m_generation});
+}
+
+void Store::apply(Worker& worker, const wire::PhaseChanged& event) {
+    worker.phase = event.phase;
+    worker.waitingFor = event.waitingFor;
+    worker.joinDeadlineSeconds = event.deadlineSeconds;
+}
+
+void Store::apply(Worker& worker, const wire::Planned& event) {
+    if (leads(worker) || !m_planned)
+        m_planned = event;
+}
+
+void Store::apply(Worker& worker, const wire::Steps& event) {
+    const auto x = static_cast<double>(event.last);
+    const auto add = [&](Quantity quantity, const wire::Stat& stat) {
+        worker.series[static_cast<std::size_t>(quantity)].append(x, stat.mean, stat.min, stat.max);
+    };
+    worker.step = event.last;
+    worker.epoch = event.epoch;
+    add(Quantity::AllReduceMs, event.allReduceMs);
+    add(Quantity::AllReduceWaitMs, event.allReduceWaitMs);
+    add(Quantity::InputMs, event.inputMs);
+    add(Quantity::ComputeMs, event.computeMs);
+    add(Quantity::UpdateMs, event.updateMs);
+    add(Quantity::StepMs, event.totalMs);
+    if (event.seconds > 0) {
+        const double own = static_cast<double>(event.ownRows) / event.seconds;
+        add(Quantity::SamplesPerSecond, {own, own, own});
+    }
+    const auto steps = static_cast<double>(event.last - event.first + 1);
+    // Step 1 pays for first touches and is left out of means, as in Finished.
+    if (event.first > 1) {
+        worker.soFar.rows += event.rows;
+        worker.soFar.seconds += event.seconds;
+        worker.soFar.steps += steps;
+        worker.soFar.inputMs += event.inputMs.mean * steps;
+        worker.soFar.computeMs += event.computeMs.mean * steps;
+        worker.soFar.allReduceWaitMs += event.allReduceWaitMs.mean * steps;
+        worker.soFar.updateMs += event.updateMs.mean * steps;
+        worker.soFar.totalMs += event.totalMs.mean * steps;
+    }
+    if (!leads(worker))
+        return;
+    m_loss.append(x, event.loss.mean, event.loss.min, event.loss.max);
+    m_learningRate.append(x, event.learningRate);
+    if (event.seconds > 0)
+        m_samplesPerSecond.append(x, static_cast<double>(event.rows) / event.seconds);
+}
+
+void Store::apply(Worker& worker, const wire::EpochEnded& event) {
+    Epoch& epoch = epochFor(event.epoch);
+    epoch.digests[worker.task] = event.digest;
+    if (!leads(worker)) {
+        epoch.step = std::max(epoch.step, event.step);
+        return;
+    }
+    epoch.step = event.step;
+    epoch.seconds = event.seconds;
+    epoch.values = event.values;
+    for (const auto& [name, value] : event.values) {
+        auto at = std::find_if(m_epochValues.begin(), m_epochValues.end(),
+                               [&](const auto& known) { return known.first == name; });
+        if (at == m_epochValues.end())
+            at = m_epochValues.emplace(m_epochValues.end(), name, Series{});
+        at->second.append(static_cast<double>(event.step), value);
+    }
+}
+
+void Store::apply(Worker& worker, const wire::FileWritten& event) {
+    if (event.kind == "model")
+        worker.model = event;
+}
+
+void Store::apply(Worker& worker, const wire::Failed& event) {
+    worker.failed = event;
+    insertLine({worker.lastTime, worker.task, wire::Level::Error, Origin::Event, event.reason,
+                m_generation});
+}
+
+void Store::apply(Worker& worker, const wire::Finished& event) {
+    worker.finished = event;
+}
+
+void Store::apply(Worker& worker, const wire::Logged& event) {
+    for (std::string& line : printableLines(event.text))
+        insertLine({worker.lastTime, worker.task, event.level, Origin::Event, std::move(line),
+                    m_generation});
+}
+
+void Store::apply(Worker&, const wire::Unknown&) {}
+
+} // namespace lockstep::metrics
