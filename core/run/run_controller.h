@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-FileCopyrightText: Lockstep contributors
+#pragma once
+// One run from its launch to its end, or from attaching to it: checks, deploys, launches, watches,
+// stops what is left after a failure and brings the model home. The same for local workers and for
+// hosts behind SSH.
+// Thread: one, with an event loop; nothing blocks it and everything happens later, by signals. A
+// controller serves one run: make a new one for the next.
+
+#include "core/base/clock.h"
+#include "core/base/problem.h"
+#include "core/cluster/cluster_spec.h"
+#include "core/metrics/store.h"
+#include "core/remote/host.h"
+#include "core/run/run_record.h"
+
+#include <QObject>
+#include <QString>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace lockstep::run {
+
+struct LaunchRequest {
+    json::Value cluster;     ///< the document, with its lines
+    std::string clusterFile; ///< for problems and the record; may be empty
+    json::Value job;
+    std::string jobFile; ///< relative model and data files start at its folder; may be empty
+};
+
+/// The host of a worker. Workers with the same `ssh` share one.
+using HostFactory = std::function<std::unique_ptr<remote::Host>(const cluster::Worker& worker)>;
+/// LocalHost for workers on this machine; nothing for others yet.
+HostFactory defaultHosts(const QString& workerProgram = {});
+
+struct ControllerOptions {
+    std::string root;  ///< empty: defaultRoot()
+    HostFactory hosts; ///< empty: defaultHosts()
+    std::chrono::milliseconds stopGrace{10'000};
+    /// After the first sign of a failure, for others to say what they saw.
+    std::chrono::milliseconds verdictSettle{300};
+    const Clock* clock = &Clock::system();
+};
+
+class RunController : public QObject {
+    Q_OBJECT
+public:
+    explicit RunController(ControllerOptions options, QObject* parent = nullptr);
+    /// Detaches where workers still run.
+    ~RunController() override;
+
+    /// Once, from Idle.
+    void launch(LaunchRequest request);
+    /// Once, from Idle: goes on where the record and the local copies stop. Follows read-only where
+    /// another program has the folder; loads the copies where the run is over.
+    void attach(const std::string& runId);
+    /// Ends every process of the run, TERM first and KILL after the grace time, and verifies it.
+    void stop();
+    /// Leaves the workers alone and ends in Detached; attach() continues.
+    void detach();
+
+    State state() const;
+    /// Of the launch: errors (then the state is Refused) and warnings.
+    const Problems& problems() const;
+    /// Empty id before Deploying.
+    const RunRecord& record() const;
+    const metrics::Store& store() const;
+    /// Another program writes the run folder; stop() works nevertheless.
+    bool isReadOnly() const;
+    /// All that the workers had written when attach() began has been read.
+    bool isCaughtUp() const;
+    /// For --json, at any time; the whole of it once the state is final.
+    json::Value result() const;
+    /// As of lockstepctl: 0 finished, 1 failed or stopped, 2 refused; 0 while it goes on.
+    int exitCode() const;
+
+Q_SIGNALS:
+    void stateChanged(lockstep::run::State state);
+    /// The tasks have places: record().tasks.
+    void placed();
+    /// Something came into store(); at most once per turn of the event loop. Screens pull by timer.
+    void updated();
+    void caughtUp();
+    /// A whole line that `task` printed.
+    void outputReceived(const QString& task, const QString& line);
+    void errorOutputReceived(const QString& task, const QString& line);
+    /// Last signal: the state is final.
+    void done();
+
+private:
+    class Private;
+    std::unique_ptr<Private> m_d;
+};
+
+} // namespace lockstep::run
