@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "core/base/clock.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -19,6 +20,14 @@ public:
     }
 };
 
+// Times also come from files and other hosts: what no calendar holds becomes its nearest end, and
+// NaN its beginning.
+double clamped(double utcSeconds) {
+    constexpr double kYear1 = -62135596800.0;
+    constexpr double kEndOfYear9999 = 253402300799.0;
+    return utcSeconds >= kYear1 ? std::min(utcSeconds, kEndOfYear9999) : kYear1;
+}
+
 std::tm brokenDown(double utcSeconds) {
     const auto whole = static_cast<std::time_t>(std::floor(utcSeconds));
     std::tm parts{};
@@ -34,7 +43,7 @@ const Clock& Clock::system() {
 }
 
 std::string isoTime(double utcSeconds) {
-    const double rounded = std::floor(utcSeconds * 1000.0 + 0.5) / 1000.0;
+    const double rounded = std::floor(clamped(utcSeconds) * 1000.0 + 0.5) / 1000.0;
     const std::tm t = brokenDown(rounded);
     const int milli = static_cast<int>((rounded - std::floor(rounded)) * 1000.0 + 0.5);
     char text[64];
@@ -44,7 +53,7 @@ std::string isoTime(double utcSeconds) {
 }
 
 std::string compactTime(double utcSeconds) {
-    const std::tm t = brokenDown(utcSeconds);
+    const std::tm t = brokenDown(clamped(utcSeconds));
     char text[64];
     std::snprintf(text, sizeof text, "%04d%02d%02dT%02d%02d%02dZ", t.tm_year + 1900, t.tm_mon + 1,
                   t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec);

@@ -60,7 +60,7 @@ Error fromErrno(int error, const std::string& action, const std::string& path) {
         code = Code::PermissionDenied;
     else if (error == EEXIST)
         code = Code::AlreadyExists;
-    else if (error == EISDIR)
+    else if (error == EISDIR || error == ENAMETOOLONG || error == ELOOP)
         code = Code::InvalidArgument;
     std::string reason = std::generic_category().message(error);
     if (!reason.empty())
@@ -151,12 +151,19 @@ Status writeAtomic(const std::string& path, std::string_view bytes, Durability d
 
 Status makeFolders(const std::string& path, unsigned mode) {
     const std::filesystem::path folder(path);
-    if (path.empty() || std::filesystem::is_directory(folder))
+    std::error_code ignored; // mkdir says below what is wrong, and says it better
+    if (path.empty() || std::filesystem::is_directory(folder, ignored))
         return {};
     if (folder.has_parent_path() && folder.parent_path() != folder)
         LOCKSTEP_TRY(makeFolders(folder.parent_path().string(), mode));
-    if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST)
-        return fromErrno(errno, "make the folder", path);
+    if (::mkdir(path.c_str(), mode) == 0)
+        return {};
+    const int error = errno;
+    if (error == EEXIST && std::filesystem::is_directory(folder, ignored))
+        return {}; // another process was faster
+    if (error == EEXIST)
+        return Error{Code::AlreadyExists, "A file is in the way of the folder of this name.", path};
+    return fromErrno(error, "make the folder", path);
     return {};
 }
 

@@ -193,8 +193,9 @@ std::string quoteNonFinite(std::string_view text) {
 
 class Builder : public nlohmann::json_sax<nlohmann::json> {
 public:
-    explicit Builder(const Cursor& cursor)
-        : m_cursor(cursor) {}
+    Builder(const Cursor& cursor, Dialect dialect)
+        : m_cursor(cursor)
+        , m_dialect(dialect) {}
 
     Value take() { return std::move(m_root); }
     const Error& error() const { return m_error; }
@@ -209,7 +210,7 @@ public:
         return add(Value(value), Ends::After);
     }
     bool string(string_t& value) override {
-        if (value.starts_with(kNonFinitePrefix)) {
+        if (isNonFinite(value)) {
             const std::string word = value.substr(kNonFinitePrefix.size());
             const double infinity = std::numeric_limits<double>::infinity();
             return add(Value(word == "NaN"        ? std::numeric_limits<double>::quiet_NaN()
@@ -224,6 +225,9 @@ public:
     bool end_object() override { return close(); }
     bool end_array() override { return close(); }
     bool key(string_t& key) override {
+        if (isNonFinite(key))
+            return fail(m_cursor.line, key.substr(kNonFinitePrefix.size()) + " stands for a key",
+                        "a key in double quotes");
         if (m_stack.back()->contains(key))
             return fail(m_cursor.line, "the key \"" + key + "\" appears twice in one object",
                         "each key once");
@@ -233,16 +237,23 @@ public:
     bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& e) override {
         // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while …"
         std::string text = e.what();
-        if (const auto at = text.find("parse error"); at != std::string::npos)
-            text = text.substr(at + std::string("parse error").size());
-        if (text.starts_with(" at "))
-            text = text.substr(4);
+        constexpr std::string_view kPlace = "parse error at ";
+        if (const auto at = text.find(kPlace); at != std::string::npos)
+            text = text.substr(at + kPlace.size());
+        else if (e.id == 406) // "[json.exception.out_of_range.406] number overflow parsing '1e999'"
+            return fail(lineOf(Ends::After), "a number is too large for 64 bits",
+                        "a magnitude below 1.8e308");
         m_error = {Code::InvalidArgument, "This is not valid JSON at " + text + ".", {}};
         return false;
     }
 
 private:
     enum class Ends { AtCursor, After };
+
+    // Text of the Strict dialect may hold anything, also what quoteNonFinite() would have made.
+    bool isNonFinite(const std::string& text) const {
+        return m_dialect == Dialect::Keras && text.starts_with(kNonFinitePrefix);
+    }
 
     // A number is known to end only once the character after it was read.
     int lineOf(Ends ends) const {
@@ -291,6 +302,7 @@ private:
     }
 
     const Cursor& m_cursor;
+    const Dialect m_dialect;
     Value m_root;
     // Parents stay where they are while open: only the innermost one grows.
     std::vector<Value*> m_stack;
@@ -403,7 +415,7 @@ Result<Value> parse(std::string_view text, std::string_view where, Dialect diale
         return Error{Code::InvalidArgument, "This is empty; expected a JSON document.",
                      std::string(where)};
     Cursor cursor{text.data(), 1, false};
-    Builder builder(cursor);
+    Builder builder(cursor, dialect);
     const CountingIterator begin(text.data(), &cursor);
     const CountingIterator end(text.data() + text.size(), &cursor);
     if (!nlohmann::json::sax_parse(begin, end, &builder)) {
@@ -447,8 +459,12 @@ std::string nameOf(const Value& value) {
         return "the number " + dump(value);
     case Kind::String: {
         std::string text = value.toString();
-        if (text.size() > kLongest)
-            text = text.substr(0, kLongest) + "…";
+        if (text.size() > kLongest) {
+            std::size_t end = kLongest;
+            while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+                --end; // not inside of a character of several bytes
+            text = text.substr(0, end) + "…";
+        }
         return "the text " + stringText(text);
     }
     case Kind::Array:

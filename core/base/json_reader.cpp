@@ -100,6 +100,8 @@ std::optional<std::int64_t> Reader::integer(std::int64_t min, std::int64_t max) 
         expected += " from " + std::to_string(min) + " to " + std::to_string(max);
     else if (min != std::numeric_limits<std::int64_t>::min())
         expected += " of at least " + std::to_string(min);
+    else if (max != std::numeric_limits<std::int64_t>::max())
+        expected += " of at most " + std::to_string(max);
     if (!m_value->isInteger()) {
         wrongKind(expected);
         return std::nullopt;
@@ -121,6 +123,8 @@ std::optional<double> Reader::number(double min, double max) const {
         expected += " from " + numberName(min) + " to " + numberName(max);
     else if (min != -limit)
         expected += " of at least " + numberName(min);
+    else if (max != limit)
+        expected += " of at most " + numberName(max);
     if (!m_value->isNumber()) {
         wrongKind(expected);
         return std::nullopt;
@@ -212,7 +216,9 @@ std::string nearest(const std::string& word, const std::vector<std::string>& cho
                 row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
             }
         }
-        if (row[choice.size()] < bestDistance || (word.starts_with(choice) && best.empty())) {
+        const bool sharesNothing = row[choice.size()] >= std::max(word.size(), choice.size());
+        if ((row[choice.size()] < bestDistance && !sharesNothing) ||
+            (word.starts_with(choice) && best.empty())) {
             bestDistance = std::min(bestDistance, row[choice.size()]);
             best = choice;
         }
@@ -246,15 +252,17 @@ const Value* findPath(const Value& root, const std::string& path) {
 }
 
 Status setPath(Value& root, const std::string& path, Value value) {
+    const std::vector<std::string> parts = splitPath(path);
+    if (std::find(parts.begin(), parts.end(), "") != parts.end())
+        return Error{Code::InvalidArgument,
+                     "A part of this path is empty; expected parts joined by single dots.", path};
     Value* at = &root;
     std::string walked;
-    for (const std::string& part : splitPath(path)) {
+    for (const std::string& part : parts) {
         walked = childPath(walked, part);
         const auto refuse = [&](const std::string& why) {
             return Error{Code::InvalidArgument, why, walked};
         };
-        if (part.empty())
-            return refuse("A part of the path is empty; expected parts joined by single dots.");
         if (at->isArray()) {
             const auto place = arrayPlace(part);
             if (!place || *place > at->size())

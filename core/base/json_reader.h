@@ -82,7 +82,8 @@ std::string listOr(const std::vector<std::string>& choices);
 /// The value at a path of keys and array places joined by dots, or nullptr.
 const Value* findPath(const Value& root, const std::string& path);
 /// Sets the value at `path`, making objects on the way; arrays are indexed, never grown past their
-/// end by more than one. InvalidArgument names the part that does not fit.
+/// end by more than one. InvalidArgument names the part that does not fit; `root` is then as it
+/// was.
 Status setPath(Value& root, const std::string& path, Value value);
 
 } // namespace lockstep::json

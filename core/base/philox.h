@@ -68,8 +68,7 @@ public:
     /// Uniform in [0, bound), without bias (Lemire's method). bound > 0.
     std::uint64_t nextBelow(std::uint64_t bound) {
         for (;;) {
-            const __extension__ unsigned __int128 product =
-                static_cast<unsigned __int128>(next64()) * bound;
+            const Wide product = Wide{next64()} * bound;
             const auto low = static_cast<std::uint64_t>(product);
             if (low >= bound || low >= (0 - bound) % bound)
                 return static_cast<std::uint64_t>(product >> 64);
@@ -77,6 +76,8 @@ public:
     }
 
 private:
+    __extension__ using Wide = unsigned __int128;
+
     std::uint64_t m_key;
     std::uint32_t m_use;
     std::uint32_t m_stream;

@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
 namespace lockstep::wire {
 
@@ -23,16 +25,16 @@ Value number(double value) {
     return value;
 }
 
-double toDouble(const Value& value) {
+std::optional<double> toDouble(const Value& value) {
     if (value.isNumber())
         return value.toNumber();
-    if (value.isString()) {
-        if (value.toString() == "Infinity")
-            return std::numeric_limits<double>::infinity();
-        if (value.toString() == "-Infinity")
-            return -std::numeric_limits<double>::infinity();
-    }
-    return std::numeric_limits<double>::quiet_NaN();
+    if (value == Value("NaN"))
+        return std::numeric_limits<double>::quiet_NaN();
+    if (value == Value("Infinity"))
+        return std::numeric_limits<double>::infinity();
+    if (value == Value("-Infinity"))
+        return -std::numeric_limits<double>::infinity();
+    return std::nullopt;
 }
 
 constexpr const char* kPhases[] = {"preparing", "joining", "training", "validating", "finishing"};
@@ -97,7 +99,12 @@ public:
         read(key, &Value::isString, [&](const Value& x) { v = x.toString(); });
     }
     void field(const char* key, int& v) {
-        read(key, &Value::isInteger, [&](const Value& x) { v = static_cast<int>(x.toInteger()); });
+        read(key, &Value::isInteger, [&](const Value& x) {
+            if (std::in_range<int>(x.toInteger()))
+                v = static_cast<int>(x.toInteger());
+            else
+                miss(key);
+        });
     }
     void field(const char* key, std::int64_t& v) {
         read(key, &Value::isInteger, [&](const Value& x) { v = x.toInteger(); });
@@ -106,16 +113,21 @@ public:
         read(key, &Value::isBool, [&](const Value& x) { v = x.toBool(); });
     }
     void field(const char* key, double& v) {
-        if (const Value* x = m_object.find(key))
-            v = toDouble(*x);
+        const Value* x = m_object.find(key);
+        if (const auto value = x ? toDouble(*x) : std::nullopt)
+            v = *value;
         else
             miss(key);
     }
     void field(const char* key, Stat& v) {
         read(key, &Value::isArray, [&](const Value& x) {
-            if (x.size() != 3)
+            std::vector<double> values;
+            for (const Value& item : x.items())
+                if (const auto value = toDouble(item))
+                    values.push_back(*value);
+            if (x.size() != 3 || values.size() != 3)
                 return miss(key);
-            v = {toDouble(x.items()[0]), toDouble(x.items()[1]), toDouble(x.items()[2])};
+            v = {values[0], values[1], values[2]};
         });
     }
     void field(const char* key, std::vector<std::string>& v) {
@@ -132,8 +144,12 @@ public:
     }
     void field(const char* key, NamedValues& v) {
         read(key, &Value::isObject, [&](const Value& x) {
-            for (const json::Member& member : x.members())
-                v.emplace_back(member.key, toDouble(member.value));
+            for (const json::Member& member : x.members()) {
+                if (const auto value = toDouble(member.value))
+                    v.emplace_back(member.key, *value);
+                else
+                    miss(key);
+            }
         });
     }
     void field(const char* key, Phase& v) {
@@ -268,10 +284,10 @@ constexpr const char* kEventNames[] = {"started", "phase",  "planned",  "steps",
 static_assert(std::size(kEventNames) + 1 == std::variant_size_v<Body>);
 
 template <std::size_t I = 0>
-Result<Body> decodeBody(std::string_view name, const Value& object) {
+Result<Body> decodeBody(std::string_view name, const Value& object, std::string_view line) {
     if constexpr (I < std::size(kEventNames)) {
         if (name != kEventNames[I])
-            return decodeBody<I + 1>(name, object);
+            return decodeBody<I + 1>(name, object, line);
         std::variant_alternative_t<I, Body> body;
         ReaderOf reader(object);
         visit(reader, body);
@@ -279,10 +295,10 @@ Result<Body> decodeBody(std::string_view name, const Value& object) {
             return Error{Code::Corrupt,
                          "The event \"" + std::string(name) + "\" lacks a right \"" +
                              reader.fault() + "\".",
-                         {}};
+                         "event"};
         return Body(std::move(body));
     } else {
-        return Body(Unknown{json::dump(object)});
+        return Body(Unknown{std::string(line)});
     }
 }
 
@@ -314,12 +330,17 @@ Result<Event> decode(std::string_view line) {
     if (!version || !version->isInteger() || !name || !name->isString() || !time ||
         !time->isNumber())
         return Error{Code::Corrupt, "This line is not an event; expected v, event and t.", "event"};
+    if (version->toInteger() < 1)
+        return Error{Code::Corrupt,
+                     "This event has version " + std::to_string(version->toInteger()) +
+                         "; expected 1.",
+                     "event"};
     if (version->toInteger() != kVersion)
         return Error{Code::NewerFormat,
                      "This event has version " + std::to_string(version->toInteger()) +
                          "; this program reads version 1.",
                      "event"};
-    auto body = decodeBody(name->toString(), *parsed);
+    auto body = decodeBody(name->toString(), *parsed, line);
     if (!body)
         return body.error();
     return Event{time->toNumber(), std::move(*body)};
