@@ -21,7 +21,7 @@ struct CatalogueEntry {
     std::string name;
     double startedAt = 0; ///< UTC seconds
     std::optional<double> endedAt;
-    Status status = Status::Running; ///< Running also where nobody has looked since it ended
+    RunStatus status = RunStatus::Running; ///< Running also where nobody has looked since it ended
     int workers = 0;
     std::optional<double> finalLoss; ///< NaN where it was
     bool operator==(const CatalogueEntry&) const = default;
@@ -38,19 +38,19 @@ public:
 
     /// Opens it and takes in the run folders that it does not know or that changed since. Folders
     /// whose run.json cannot be read are left out and named in unreadable().
-    lockstep::Status open();
+    Status open();
     /// Takes in the folders again: what other programs did.
-    lockstep::Status refresh();
+    Status refresh();
     /// Newest first.
     Result<std::vector<CatalogueEntry>> entries() const;
-    lockstep::Status put(const RunRecord& record);
+    Status put(const RunRecord& record);
     /// Removes the run folder and the entry; refused while a program writes the folder.
-    lockstep::Status remove(const std::string& id);
+    Status remove(const std::string& id);
     const std::vector<std::string>& unreadable() const { return m_unreadable; }
 
 private:
-    lockstep::Status openDatabase();
-    lockstep::Status execute(const QString& sql) const;
+    Status openDatabase();
+    Status execute(const QString& sql) const;
 
     std::string m_root;
     QString m_connection;

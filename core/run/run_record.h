@@ -15,10 +15,10 @@
 
 namespace lockstep::run {
 
-enum class Status { Running, Finished, Failed, Stopped };
+enum class RunStatus { Running, Finished, Failed, Stopped };
 
-const char* statusName(Status status); ///< "running", "finished", "failed", "stopped"
-std::optional<Status> statusFromName(std::string_view name);
+const char* statusName(RunStatus status); ///< "running", "finished", "failed", "stopped"
+std::optional<RunStatus> statusFromName(std::string_view name);
 
 /// Why a run failed: the earliest abnormal cause.
 struct Cause {
@@ -56,7 +56,7 @@ struct ModelFile {
 struct RunRecord {
     std::string id;   ///< "20261201-081403-ab12cd"
     std::string name; ///< of the job
-    Status status = Status::Running;
+    RunStatus status = RunStatus::Running;
     State state = State::Deploying; ///< the last one that was saved
     int attempt = 1;
     double startedAt = 0; ///< UTC seconds
