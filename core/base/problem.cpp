@@ -17,6 +17,8 @@ std::string describe(const Problem& problem) {
         text += problem.file;
         if (problem.line > 0)
             text += ":" + std::to_string(problem.line);
+        if (problem.column > 0)
+            text += ":" + std::to_string(problem.column);
         text += ": ";
     }
     if (problem.severity == Severity::Warning)

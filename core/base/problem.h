@@ -19,6 +19,7 @@ struct Problem {
     std::string message;  ///< what is wrong, a full sentence with the value that was got
     std::string expected; ///< what would be right, a phrase
     std::string hint;     ///< what to do, a full sentence
+    int column = 0;       ///< 1-based column in a table such as a CSV file; 0 elsewhere
 
     bool operator==(const Problem&) const = default;
 };
@@ -27,7 +28,7 @@ using Problems = std::vector<Problem>;
 
 bool hasErrors(const Problems& problems);
 
-/// One paragraph for a terminal: "file:line: path: message Expected …. Hint".
+/// One paragraph for a terminal: "file:line:column: path: message Expected …. Hint".
 std::string describe(const Problem& problem);
 
 } // namespace lockstep

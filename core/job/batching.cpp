@@ -181,21 +181,28 @@ BatchSummary summarize(const JobSpec& job, std::int64_t trainRows, int replicas)
     return summary;
 }
 
-Problems checkReplicas(const JobSpec& job, int replicas) {
+Problems checkReplicas(const JobSpec& job, int replicas, std::optional<std::int64_t> trainRows) {
     Problems problems;
     if (job.kind != JobKind::Model)
         return problems;
     const std::int64_t batch = globalBatchSize(job.fit, replicas);
-    if (batch >= replicas)
-        return problems;
-    const std::string message = "A global batch of " + std::to_string(batch) + " rows for " +
-                                std::to_string(replicas) + " replicas leaves " +
-                                std::to_string(replicas - batch) + " of them without a row.";
-    const std::string expected = "at least " + std::to_string(replicas);
-    const bool off = effectiveSharding(job.data.shardPolicy).sharding == Sharding::Off;
-    problems.push_back(problemAt(job, "fit.global_batch_size", message, expected,
-                                 "Take a larger batch or fewer workers.",
-                                 off ? Severity::Error : Severity::Warning));
+    if (batch < replicas) {
+        const bool off = effectiveSharding(job.data.shardPolicy).sharding == Sharding::Off;
+        problems.push_back(problemAt(
+            job, "fit.global_batch_size",
+            "A global batch of " + std::to_string(batch) + " for " + std::to_string(replicas) +
+                " replicas leaves " + std::to_string(replicas - batch) + " of them without a row.",
+            "at least " + std::to_string(replicas), "Take a larger batch or fewer workers.",
+            off ? Severity::Error : Severity::Warning));
+    }
+    if (trainRows && job.data.remainder == Remainder::Drop &&
+        stepsPerEpoch(trainShape(job, *trainRows, replicas)) == 0)
+        problems.push_back(problemAt(job, "data.drop_remainder",
+                                     "The " + std::to_string(*trainRows) +
+                                         " training rows fill no whole batch of " +
+                                         std::to_string(batch) + ", so nothing would be trained.",
+                                     "a batch of at most the training rows",
+                                     "Take a smaller batch, or keep the remainder."));
     return problems;
 }
 

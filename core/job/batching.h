@@ -98,8 +98,9 @@ struct BatchSummary {
 };
 BatchSummary summarize(const JobSpec& job, std::int64_t trainRows, int replicas);
 
-/// What is wrong with the job on this many replicas: OFF with fewer batch rows than replicas (an
-/// error), replicas that stay idle or batches of unequal shares (warnings).
-Problems checkReplicas(const JobSpec& job, int replicas);
+/// What is wrong with the job on this many replicas: OFF with fewer batch rows than replicas, no
+/// whole batch where remainders are dropped (errors), replicas without a row (a warning).
+Problems checkReplicas(const JobSpec& job, int replicas,
+                       std::optional<std::int64_t> trainRows = std::nullopt);
 
 } // namespace lockstep::job
