@@ -60,11 +60,12 @@ public:
     void error(std::string message, std::string expected = {}, std::string hint = {}) const;
     void warning(std::string message, std::string expected = {}, std::string hint = {}) const;
 
+    /// The error that what stands here is of the wrong kind: "The number 3 does not belong here."
+    void wrongKind(const std::string& expected) const;
+
 private:
     void report(Severity severity, std::string message, std::string expected,
                 std::string hint) const;
-    void wrongKind(const std::string& expected) const;
-
     const Value* m_value;
     std::string m_path;
     std::string m_file;

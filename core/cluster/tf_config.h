@@ -50,7 +50,7 @@ public:
     std::string clusterHash() const;
 
     /// No cluster: one process trains alone, no port is opened.
-    bool isLocal() const { return m_entries.empty(); }
+    bool isLocal() const;
     const std::vector<Entry>& entries() const { return m_entries; }
     const Entry* find(TaskId task) const;
     /// This process' task; nothing in local mode or where it cannot be read.
