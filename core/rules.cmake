@@ -49,6 +49,8 @@ function(lockstep_library NAME)
     target_link_libraries(${NAME} PUBLIC ${ARG_HALF}_flags)
     if(ARG_HALF STREQUAL "control")
         set_target_properties(${NAME} PROPERTIES AUTOMOC ON)
+    else()
+        set_property(GLOBAL APPEND PROPERTY LOCKSTEP_ENGINE_LIBRARIES ${NAME}) # for tests/arch
     endif()
 endfunction()
 
