@@ -29,6 +29,8 @@ public:
     bool isAbsent() const { return !m_value || m_value->isNull(); }
     const Value* value() const { return m_value; }
     const std::string& path() const { return m_path; }
+    /// Where this reports.
+    const Problems* problems() const { return m_problems; }
     int line() const { return m_value ? m_value->line() : m_parentLine; }
 
     /// The member `key` of this object; a missing Reader where there is none.

@@ -51,6 +51,7 @@ public:
 
 private:
     OptimizerSpec m_spec;
+    std::size_t m_size;
     std::vector<Slot> m_slots;
 };
 
