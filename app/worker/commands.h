@@ -4,6 +4,7 @@
 // The commands of lockstep-worker. Each takes the words after its name and returns the exit code:
 // 0 done, 1 failed or stopped, 2 the input was wrong.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,12 @@ struct Command {
 
 /// One line on standard error; returns 2.
 int usageError(const std::string& message);
+/// A whole number from 1 to 100,000, or nothing.
+std::optional<int> countFromText(const std::string& text);
 
+// train.cpp, describe.cpp
+int train(const Arguments& arguments);
+int describe(const Arguments& arguments);
 // agent.cpp
 int supervise(const Arguments& arguments);
 int follow(const Arguments& arguments);

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "app/worker/commands.h"
 
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -11,6 +12,10 @@ namespace lockstep::worker {
 namespace {
 
 constexpr Command kCommands[] = {
+    {"train", "--job FILE [--run-dir DIR] [--expect-workers N] [--cluster-hash H]",
+     "train with the others of TF_CONFIG", train},
+    {"describe", "JOB [--workers N]", "say as JSON what a job is and what is wrong with it",
+     describe},
     {"supervise", "", "start a process that outlives the caller (request on stdin)", supervise},
     {"follow", "", "stream a supervised process's files and state (request on stdin)", follow},
     {"stop", "", "end all processes of a run and verify it (request on stdin)", stop},
@@ -50,6 +55,14 @@ int dispatch(const Arguments& words) {
 int usageError(const std::string& message) {
     std::fprintf(stderr, "lockstep-worker: %s\n", message.c_str());
     return 2;
+}
+
+std::optional<int> countFromText(const std::string& text) {
+    int count = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (status != std::errc() || end != text.data() + text.size() || count < 1 || count > 100'000)
+        return std::nullopt;
+    return count;
 }
 
 } // namespace lockstep::worker
