@@ -5,11 +5,10 @@
 
 #include <pthread.h>
 
-#include <cerrno>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <thread>
 
 namespace lockstep::worker {
@@ -25,22 +24,31 @@ public:
         sigaddset(&m_signals, SIGTERM);
         sigaddset(&m_signals, SIGINT);
         pthread_sigmask(SIG_BLOCK, &m_signals, nullptr);
-        m_thread = std::jthread([this](const std::stop_token& end) { wait(end); });
+        m_thread = std::thread([this] { wait(); });
     }
+    ~StopSignals() {
+        m_isOver = true;
+        pthread_kill(m_thread.native_handle(), SIGTERM);
+        m_thread.join();
+    }
+    StopSignals(const StopSignals&) = delete;
+    StopSignals& operator=(const StopSignals&) = delete;
 
     std::stop_token token() const { return m_source.get_token(); }
 
 private:
-    void wait(const std::stop_token& end) {
-        const timespec pause{0, 100'000'000};
-        while (!end.stop_requested())
-            if (sigtimedwait(&m_signals, nullptr, &pause) > 0)
-                m_source.request_stop();
+    void wait() {
+        for (int signal = 0; sigwait(&m_signals, &signal) == 0;) {
+            if (m_isOver)
+                return;
+            m_source.request_stop();
+        }
     }
 
     sigset_t m_signals{};
     std::stop_source m_source;
-    std::jthread m_thread;
+    std::atomic<bool> m_isOver = false;
+    std::thread m_thread;
 };
 
 } // namespace
