@@ -30,7 +30,7 @@ ByteFile::ByteFile(const std::string& path)
     // O_NONBLOCK: opening a pipe that nobody writes to must not wait.
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
-        throw Failure(files::fromErrno(errno, "open the file", path));
+        throw Failure(files::fromErrno(errno, "open", path));
     struct stat status {};
     if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
         ::close(descriptor);
@@ -55,7 +55,7 @@ std::size_t ByteFile::read(char* into, std::size_t size) {
     int status = Z_OK;
     gzerror(m_handle->file, &status);
     if (status == Z_ERRNO)
-        throw Failure(files::fromErrno(errno, "read the file", m_path));
+        throw Failure(files::fromErrno(errno, "read", m_path));
     if (got < 0 || (status != Z_OK && status != Z_STREAM_END))
         throw Failure(Code::Corrupt,
                       status == Z_BUF_ERROR ? "The gzip file is cut off before its end."

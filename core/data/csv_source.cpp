@@ -248,7 +248,8 @@ void Loader::badPlace(std::int64_t line, std::size_t column, std::string message
                       std::string expected) {
     if (++m_badPlaces > kNamedPlaces)
         return;
-    const bool mayBeHeader = !m_source.header && m_set->rows == 0;
+    // Said once, at the first bad place, where it is in the first row or differs from it at once.
+    const bool mayBeHeader = !m_source.header && m_set->rows == 0 && m_badPlaces == 1;
     m_problems.push_back({Severity::Error,
                           m_set->file,
                           {},

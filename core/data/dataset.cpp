@@ -120,11 +120,13 @@ std::optional<Problem> checkLabels(const RowSet& rows, std::int64_t classes) {
             if (label >= 0 && label < static_cast<float>(classes) && label == std::floor(label))
                 continue;
             Problem problem;
-            const std::string got = json::dump(json::Value(static_cast<double>(label)));
+            std::string got = json::dump(json::Value(static_cast<double>(label)));
+            if (got.ends_with(".0"))
+                got.resize(got.size() - 2);
             problem.message = "The label " + got + " is no class of this model.";
             problem.expected = "a whole number from 0 to " + std::to_string(classes - 1);
-            problem.hint = "The model's last layer has " + std::to_string(classes) +
-                           " units, one per class: change its units, or the labels.";
+            problem.hint = "Classes count from 0, and the model has " + std::to_string(classes) +
+                           ": change its last layer, or the labels.";
             if (set.file.empty()) {
                 problem.path = set.path;
                 problem.message += " It is in row " + std::to_string(id) + ".";

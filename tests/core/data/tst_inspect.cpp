@@ -303,7 +303,7 @@ private slots:
         QVERIFY(problem);
         QCOMPARE(problem->line, 3);
         QCOMPARE(problem->column, 3);
-        QVERIFY(text(*problem).find("0 to 9") != std::string::npos);
+        QVERIFY(text(*problem).find("The label 10 is") != std::string::npos);
         QVERIFY(checkLabels(found.train, 11));
         QCOMPARE(checkLabels(found.train, 11)->line, 4);
         QVERIFY(!checkLabels(inspectText("0,1,2\n0,1,9\n").train, 10));
