@@ -46,8 +46,8 @@ public:
         tensor::Buffer values;
     };
     /// In Keras' order, each flat like the gradients: for checkpoints.
-    std::vector<Slot>& slots() { return m_slots; }
-    const std::vector<Slot>& slots() const { return m_slots; }
+    std::vector<Slot>& slotBuffers() { return m_slots; }
+    const std::vector<Slot>& slotBuffers() const { return m_slots; }
 
 private:
     OptimizerSpec m_spec;
