@@ -205,7 +205,6 @@ void Plan::forward(std::uint64_t step, std::uint64_t firstRow) {
     std::fill(impl.metrics.begin(), impl.metrics.end(), MetricSum{});
     if (impl.rows == 0)
         return;
-    impl.backend.enter();
     for (std::size_t i = 0; i < impl.layout.steps.size(); ++i)
         impl.runForward(impl.layout.steps[i], impl.products[i], step, firstRow);
     const CompileSpec& compile = impl.network.compile();
@@ -239,7 +238,6 @@ void Plan::backward(double divisor, const OnComplete& onComplete) {
     if (impl.rows == 0) {
         std::fill(impl.network.gradients().begin(), impl.network.gradients().end(), 0.0f);
     } else {
-        impl.backend.enter();
         detail::lossGradient(impl.network.compile().loss, impl.at(impl.layout.prediction), labels(),
                              impl.outputWidth(), static_cast<float>(1 / divisor),
                              impl.at(impl.layout.lossGradient));

@@ -72,8 +72,6 @@ class Backend {
 public:
     virtual ~Backend() = default;
 
-    /// Call on the computing thread before a run of the calls below: gives it its threads.
-    virtual void enter() = 0;
     virtual std::unique_ptr<Matmul> prepareMatmul(const MatmulSpec& spec) = 0;
 
     /// y = f(x). Softmax kinds work on rows of `width` elements, which divides the size.

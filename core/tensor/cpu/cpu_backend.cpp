@@ -6,9 +6,6 @@
 #include "core/tensor/cpu/elementwise.h"
 #include "core/tensor/cpu/matmul.h"
 
-// Of libgomp, which oneDNN runs on; compiling with -fopenmp for one call is not needed.
-extern "C" void omp_set_num_threads(int threads);
-
 namespace lockstep::tensor {
 
 namespace {
@@ -16,16 +13,11 @@ namespace {
 class CpuBackend final : public Backend {
 public:
     explicit CpuBackend(int threads)
-        : m_threads(threads) {
-        enter();
-    }
-
-    void enter() override { omp_set_num_threads(m_threads); }
+        : m_products(threads) {}
 
     std::unique_ptr<Matmul> prepareMatmul(const MatmulSpec& spec) override {
         LOCKSTEP_CHECK(spec.m > 0 && spec.k > 0 && spec.n > 0,
                        "[matmul] " << spec.m << " x " << spec.k << " x " << spec.n);
-        enter();
         return m_products.prepare(spec);
     }
 
@@ -62,7 +54,6 @@ private:
             "[elementwise] sizes " << x.size() << " and " << y.size() << ", width " << width);
     }
 
-    int m_threads;
     detail::MatmulMaker m_products;
 };
 

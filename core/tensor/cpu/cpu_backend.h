@@ -9,7 +9,8 @@
 
 namespace lockstep::tensor {
 
-/// `threads` >= 1 is the number of threads of one product. Results differ in the last bits between
+/// `threads` >= 1 is the largest number of threads of one product; small ones
+/// take fewer. Results differ in the last bits between
 /// numbers of threads, so it is decided before step 1. Under TSan it is always 1, because TSan sees
 /// false races in OpenMP's barriers.
 std::unique_ptr<Backend> makeCpuBackend(int threads);

@@ -7,7 +7,11 @@
 
 #include <dnnl.hpp>
 
+#include <algorithm>
 #include <array>
+
+// Of libgomp, which oneDNN runs on; compiling with -fopenmp for one call is not needed.
+extern "C" void omp_set_num_threads(int threads);
 
 namespace lockstep::tensor {
 
@@ -42,10 +46,23 @@ dnnl::matmul::primitive_desc describeProduct(const MatmulSpec& spec, const dnnl:
     return dnnl::matmul::primitive_desc(product, attributes, engine);
 }
 
+/// Threads that a product is worth, by its size alone, so that two runs agree. Each gets work for
+/// some 20 microseconds at least: less is lost in OpenMP's barriers, and on a busy machine far
+/// more.
+int threadsFor(const MatmulSpec& spec, int threads) {
+    constexpr double kWorthOneThread = 4e6; // floating-point operations
+    const double operations = 2.0 * static_cast<double>(spec.m) * static_cast<double>(spec.k) *
+                              static_cast<double>(spec.n);
+    return std::clamp(static_cast<int>(std::min(operations / kWorthOneThread, 1e6)), 1, threads);
+}
+
 class OneDnnMatmul final : public Matmul {
 public:
-    OneDnnMatmul(const MatmulSpec& spec, const dnnl::engine& engine, const dnnl::stream& stream)
+    /// The calling thread must already be set to `threads`: oneDNN plans for what it finds.
+    OneDnnMatmul(const MatmulSpec& spec, int threads, const dnnl::engine& engine,
+                 const dnnl::stream& stream)
         : m_spec(spec)
+        , m_threads(threads)
         , m_stream(stream)
         , m_description(describeProduct(spec, engine))
         , m_primitive(m_description)
@@ -84,6 +101,7 @@ public:
 
     /// The C call: the C++ one makes a map and a vector each time.
     void run() override {
+        omp_set_num_threads(m_threads);
         const dnnl_status_t status =
             dnnl_primitive_execute(m_primitive.get(), m_stream.get(),
                                    static_cast<int>(m_argumentCount), m_arguments.data());
@@ -98,6 +116,7 @@ private:
     }
 
     MatmulSpec m_spec;
+    int m_threads;
     dnnl::stream m_stream;
     dnnl::matmul::primitive_desc m_description;
     dnnl::matmul m_primitive;
@@ -113,18 +132,21 @@ private:
 } // namespace
 
 struct MatmulMaker::Impl {
+    int threads;
     dnnl::engine engine{dnnl::engine::kind::cpu, 0};
     dnnl::stream stream{engine};
 };
 
-MatmulMaker::MatmulMaker()
-    : m_impl(std::make_unique<Impl>()) {}
+MatmulMaker::MatmulMaker(int threads)
+    : m_impl(std::make_unique<Impl>(Impl{threads})) {}
 
 MatmulMaker::~MatmulMaker() = default;
 
 std::unique_ptr<Matmul> MatmulMaker::prepare(const MatmulSpec& spec) {
     try {
-        return std::make_unique<OneDnnMatmul>(spec, m_impl->engine, m_impl->stream);
+        const int threads = threadsFor(spec, m_impl->threads);
+        omp_set_num_threads(threads);
+        return std::make_unique<OneDnnMatmul>(spec, threads, m_impl->engine, m_impl->stream);
     } catch (const dnnl::error& error) {
         fail(error.status, error.message);
     }

@@ -11,7 +11,8 @@ namespace lockstep::tensor::detail {
 
 class MatmulMaker {
 public:
-    MatmulMaker();
+    /// Products large enough to gain from it run on up to `threads` threads.
+    explicit MatmulMaker(int threads);
     ~MatmulMaker();
     std::unique_ptr<Matmul> prepare(const MatmulSpec& spec);
 

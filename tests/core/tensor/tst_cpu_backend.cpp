@@ -92,7 +92,6 @@ private slots:
                 Buffer c(std::size_t(m) * std::size_t(n));
                 Buffer scratch(product->scratchElements());
                 product->bind({a.data(), b.data(), bias.data(), c.span().data(), scratch.span()});
-                backend->enter();
                 product->run();
                 const auto expected = naiveProduct(spec, a, b, bias);
                 for (std::size_t i = 0; i < expected.size(); ++i)
