@@ -75,6 +75,7 @@ Value toJson(const Problem& problem) {
                           {"file", problem.file},
                           {"path", problem.path},
                           {"line", problem.line},
+                          {"column", problem.column},
                           {"message", problem.message},
                           {"expected", problem.expected},
                           {"hint", problem.hint}});
@@ -93,7 +94,7 @@ Value describeJob(const Prepared& prepared, int workers) {
                                           {"validation_rows", prepared.validation.size()},
                                           {"features", dataset.features},
                                           {"labels", dataset.labels}}));
-        for (Problem& problem : job::checkReplicas(job, workers))
+        for (Problem& problem : job::checkReplicas(job, workers, rows))
             problems.push_back(std::move(problem));
         if (!hasErrors(problems)) {
             result.set("batching", batchingOf(job, rows, workers));

@@ -12,7 +12,7 @@ namespace lockstep::train {
 /// bytes_per_all_reduce, buckets, shards; for `workers` replicas.
 json::Value describeJob(const Prepared& prepared, int workers);
 
-/// As in `problems` of describeJob: severity, file, path, line, message, expected, hint.
+/// As in `problems` of describeJob: severity, file, path, line, column, message, expected, hint.
 json::Value toJson(const Problem& problem);
 
 } // namespace lockstep::train

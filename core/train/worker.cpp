@@ -261,7 +261,8 @@ Outcome runWorker(const Launch& launch, const Surroundings& surroundings) {
                 "a job with a model", "Only model jobs are trained by lockstep-worker."));
         auto identity = identify(launch, toHex(sha256(*jobText)), problems);
         if (identity)
-            for (Problem& problem : job::checkReplicas(prepared->job, identity->world()))
+            for (Problem& problem :
+                 job::checkReplicas(prepared->job, identity->world(), prepared->train.size()))
                 problems.push_back(std::move(problem));
         if (refuse(problems, identity ? identity->task : "", **events, surroundings) || !identity ||
             !prepared->isReady())
