@@ -147,6 +147,35 @@ std::variant<Address, AddressFault> withPort(Address address, std::string_view t
     return address;
 }
 
+/// Reads what follows the "%" of a bracketed address; a link-local one needs it.
+std::optional<AddressFault> readZone(std::string_view text, std::string_view inside,
+                                     std::size_t percent, Address& address) {
+    AddressFault fault;
+    fault.expected = kExpected;
+    fault.host = address.host;
+    if (percent < inside.size()) {
+        address.zone = inside.substr(percent + 1);
+        const bool isZone = !address.zone.empty() &&
+                            std::all_of(address.zone.begin(), address.zone.end(), [](char c) {
+                                return isAlphanumeric(c) || c == '-' || c == '_' || c == '.';
+                            });
+        if (isZone)
+            return std::nullopt;
+        fault.message = quoted(text) + " has no interface name after its \"%\".";
+        fault.at = 1 + percent;
+        fault.hint = "Write the interface, for example [fe80::1%eth0]:2222.";
+        return fault;
+    }
+    const auto bytes = ipv6Of(address.host);
+    if ((*bytes)[0] != 0xfe || ((*bytes)[1] & 0xc0) != 0x80)
+        return std::nullopt;
+    fault.message = quoted(text) + " is a link-local address without its interface.";
+    fault.at = 1;
+    fault.hint = "Name the interface, for example [" + address.host +
+                 "%eth0]:2222, or use an address that is not link-local.";
+    return fault;
+}
+
 std::variant<Address, AddressFault> readBracketed(std::string_view text) {
     AddressFault fault;
     fault.expected = kExpected;
@@ -167,26 +196,8 @@ std::variant<Address, AddressFault> readBracketed(std::string_view text) {
         return fault;
     }
     fault.host = address.host;
-    if (percent < inside.size()) {
-        address.zone = inside.substr(percent + 1);
-        const bool isZone = !address.zone.empty() &&
-                            std::all_of(address.zone.begin(), address.zone.end(), [](char c) {
-                                return isAlphanumeric(c) || c == '-' || c == '_' || c == '.';
-                            });
-        if (!isZone) {
-            fault.message = quoted(text) + " has no interface name after its \"%\".";
-            fault.at = 1 + percent;
-            fault.hint = "Write the interface, for example [fe80::1%eth0]:2222.";
-            return fault;
-        }
-    } else if (const auto bytes = ipv6Of(address.host);
-               (*bytes)[0] == 0xfe && ((*bytes)[1] & 0xc0) == 0x80) {
-        fault.message = quoted(text) + " is a link-local address without its interface.";
-        fault.at = 1;
-        fault.hint = "Name the interface, for example [" + address.host +
-                     "%eth0]:2222, or use an address that is not link-local.";
-        return fault;
-    }
+    if (auto zoneFault = readZone(text, inside, percent, address))
+        return std::move(*zoneFault);
     const std::string_view rest = text.substr(close + 1);
     if (rest.empty()) {
         fault.message = quoted(text) + " has no port.";
@@ -201,6 +212,26 @@ std::variant<Address, AddressFault> readBracketed(std::string_view text) {
         return fault;
     }
     return withPort(std::move(address), text, rest.substr(1));
+}
+
+/// More than one colon outside of brackets: IPv6 that asks for brackets, or two ports.
+AddressFault manyColons(std::string_view text, std::string_view host) {
+    AddressFault fault;
+    fault.expected = kExpected;
+    fault.at = text.find(':');
+    if (!ipv6Of(host) && !ipv6Of(text)) {
+        fault.message = quoted(text) + " has more than one colon.";
+        return fault;
+    }
+    fault.message = quoted(text) + " is ambiguous: an IPv6 address has no brackets, so its port "
+                                   "cannot be told from its last part.";
+    const std::string whole(text);
+    const std::string last = whole.substr(host.size() + 1);
+    fault.hint = ipv6Of(host)
+                     ? "If " + last + " is the port, write [" + std::string(host) + "]:" + last +
+                           "; if it belongs to the address, write [" + whole + "]:PORT."
+                     : "Write [" + whole + "]:PORT.";
+    return fault;
 }
 
 } // namespace
@@ -237,22 +268,8 @@ std::variant<Address, AddressFault> readAddress(std::string_view text) {
         return fault;
     }
     const std::string_view host = text.substr(0, colon);
-    if (host.find(':') != std::string_view::npos) {
-        fault.at = text.find(':');
-        if (ipv6Of(host) || ipv6Of(text)) {
-            fault.message = quoted(text) + " is ambiguous: an IPv6 address has no brackets, so its "
-                                           "port cannot be told from its last part.";
-            fault.hint =
-                ipv6Of(host)
-                    ? "If " + std::string(text.substr(colon + 1)) + " is the port, write [" +
-                          std::string(host) + "]:" + std::string(text.substr(colon + 1)) +
-                          "; if it belongs to the address, write [" + std::string(text) + "]:PORT."
-                    : "Write [" + std::string(text) + "]:PORT.";
-        } else {
-            fault.message = quoted(text) + " has more than one colon.";
-        }
-        return fault;
-    }
+    if (host.find(':') != std::string_view::npos)
+        return manyColons(text, host);
     if (const std::string complaint = hostComplaint(host); !complaint.empty()) {
         fault.message = quoted(text) + " " + complaint + ".";
         return fault;
