@@ -119,6 +119,8 @@ std::optional<Identity> identify(const Launch& launch, const std::string& jobHas
     cluster::ValidateOptions options;
     options.use = cluster::Use::ModelJob;
     options.file = kVariable;
+    // A launcher that says which cluster it means has judged where its hosts are.
+    options.hosts = launch.clusterHash ? cluster::Hosts::One : cluster::Hosts::Unknown;
     for (Problem& problem : cluster::validate(*config, options))
         problems.push_back(std::move(problem));
     if (hasErrors({problems.begin() + static_cast<std::ptrdiff_t>(before), problems.end()}))
