@@ -158,7 +158,21 @@ public:
         return result;
     }
 
+    /// Returns when the communication thread no longer touches the buffers of this and the network.
+    void settle() {
+        settle(m_totalsWork);
+        for (std::size_t bucket = 0; bucket < m_reducer.submitted(); ++bucket)
+            settle(m_reducer.work(bucket));
+    }
+
 private:
+    static void settle(const collective::Work& work) {
+        try {
+            work.wait();
+        } catch (const Failure&) { // of the group, which has ended
+        }
+    }
+
     Sha256 runEpoch(int epoch, int epochs, data::Pipeline& pipeline, data::Pipeline* validation) {
         const auto begin = Monotonic::now();
         if (m_options.console && epochs > 1)
@@ -205,13 +219,13 @@ private:
                      static_cast<std::uint64_t>(batch.firstRow));
         m_totals.set(
             plan, nn::stepScalars(m_compile.optimizer, rate(), static_cast<std::uint64_t>(m_step)));
-        const collective::Work totals = m_group.allReduceSum(m_totals.values());
+        m_totalsWork = m_group.allReduceSum(m_totals.values());
         m_reducer.reset();
         plan.backward(m_compile.divisor(batch.globalRows),
                       [&](std::size_t end) { m_reducer.complete(end); });
         record.times.compute = millisecondsSince(computeBegin);
 
-        record.times.allReduceWait = waitFor([&] { totals.wait(); });
+        record.times.allReduceWait = waitFor([&] { m_totalsWork.wait(); });
         const nn::StepScalars scalars = m_totals.scalars();
         for (std::size_t bucket = 0; bucket < m_reducer.buckets(); ++bucket) {
             record.times.allReduceWait += waitFor([&] { m_reducer.wait(bucket); });
@@ -282,6 +296,7 @@ private:
     Plans m_validationPlans;
     GradientReducer m_reducer;
     StepTotals m_totals;
+    collective::Work m_totalsWork;
     Averages m_averages;
     StepMeter m_meter;
     std::int64_t m_step = 0; ///< optimizer updates made
@@ -291,7 +306,15 @@ private:
 
 FitResult fit(const Prepared& prepared, nn::Network& network, collective::Group& group,
               EventLog& events, const FitOptions& options) {
-    return Trainer(prepared, network, group, events, options).run();
+    Trainer trainer(prepared, network, group, events, options);
+    try {
+        return trainer.run();
+    } catch (const std::exception& exception) {
+        // No-op where the group's end is the reason; else it ends what is still under way.
+        group.abort(collective::Farewell::Failed, exception.what());
+        trainer.settle();
+        throw;
+    }
 }
 
 wire::Planned planOf(const Prepared& prepared, int world) {

@@ -33,6 +33,9 @@ public:
     std::size_t endOf(std::size_t bucket) const { return m_ends[bucket]; }
     /// Blocks until the bucket holds the sums.
     void wait(std::size_t bucket) const { m_works[bucket].wait(); }
+    /// Buckets of this step so far.
+    std::size_t submitted() const { return m_works.size(); }
+    const collective::Work& work(std::size_t bucket) const { return m_works[bucket]; }
     /// From the first bucket's start to the last one's end, in milliseconds; after all waits.
     double milliseconds() const;
 

@@ -180,7 +180,8 @@ private:
                     m_identity.task + " was stopped."};
         if (const auto verdict = m_group ? m_group->verdict() : std::nullopt)
             return {verdict->task, verdict->address, codeName(error.code),
-                    collective::kindName(verdict->kind), verdict->sentence};
+                    verdict->rank == m_identity.rank ? "own" : collective::kindName(verdict->kind),
+                    verdict->sentence};
         if (!m_group && error.code == Code::TimedOut)
             return {error.where, {}, codeName(error.code), "not_joined", error.message};
         if (!m_group && error.code == Code::Unauthenticated)
