@@ -195,7 +195,11 @@ void Supervisor::becomeChild(int gate, int failure, pid_t supervisor) {
         ::_exit(127);
     if (::chdir((m_request.cwd.empty() ? m_request.runDir : m_request.cwd).c_str()) != 0)
         fail(ChildFailure::Stage::EnterFolder);
-    ::execvp(m_request.program.c_str(), arguments.data());
+    // execvp would hand a file of the wrong format to a shell.
+    if (m_request.program.find('/') != std::string::npos)
+        ::execv(m_request.program.c_str(), arguments.data());
+    else
+        ::execvp(m_request.program.c_str(), arguments.data());
     fail(ChildFailure::Stage::Execute);
     ::_exit(127);
 }
