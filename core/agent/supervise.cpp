@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 
 namespace lockstep::agent {
 
@@ -129,6 +130,8 @@ Result<SuperviseReply> supervise(const SuperviseRequest& request) {
     if (!report)
         return report.error();
 
+    // A caller that ignores its children would have ours reaped before we see how they ended.
+    ::signal(SIGCHLD, SIG_DFL);
     const pid_t between = ::fork();
     if (between < 0)
         return files::fromErrno(errno, "fork", request.program);

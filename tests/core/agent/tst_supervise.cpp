@@ -128,7 +128,8 @@ private Q_SLOTS:
         QVERIFY(
             files::writeAtomic(run.path("text"), "hello\n", files::Durability::Renamed, 0755).ok());
         SuperviseRequest request = run.request("");
-        request.program = program.arg(QString::fromStdString(run.folder())).toStdString();
+        program.replace(u"%1"_qs, QString::fromStdString(run.folder()));
+        request.program = program.toStdString();
         const auto started = run.supervise(request);
         QVERIFY(!started);
         QCOMPARE(int(started.error().code), code);
@@ -201,6 +202,17 @@ private Q_SLOTS:
         QVERIFY(holdsWithin(5000, [&] { return files::read(run.path("ready")).ok(); }));
         QVERIFY(sendSignal(started->supervisor, SIGTERM));
         QCOMPARE(run.stateWhenOver().exitCode.value_or(-1), 7);
+    }
+
+    void recordsExitCodeAlsoWhereTheCallerIgnoresItsChildren() {
+        TestRun run;
+        QProcess agent;
+        agent.setChildProcessModifier([] { ::signal(SIGCHLD, SIG_IGN); });
+        agent.start(QStringLiteral(LOCKSTEP_BIN_DIR "/lockstep-worker"), {u"supervise"_qs});
+        agent.write(QByteArray::fromStdString(encode(run.request("sleep 0.1; exit 3"))));
+        QVERIFY(agent.waitForFinished(10'000));
+        QCOMPARE(agent.exitCode(), 0);
+        QCOMPARE(run.stateWhenOver().exitCode.value_or(-1), 3);
     }
 
     void answersWrongInputWithExitCodeTwo() {
