@@ -11,14 +11,13 @@
 #include "core/base/problem.h"
 #include "core/cluster/cluster_spec.h"
 #include "core/metrics/store.h"
-#include "core/remote/host.h"
+#include "core/run/host_factory.h"
 #include "core/run/run_record.h"
 
 #include <QObject>
 #include <QString>
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -30,11 +29,6 @@ struct LaunchRequest {
     json::Value job;
     std::string jobFile; ///< relative model and data files start at its folder; may be empty
 };
-
-/// The host of a worker. Workers with the same `ssh` share one.
-using HostFactory = std::function<std::unique_ptr<remote::Host>(const cluster::Worker& worker)>;
-/// LocalHost for workers on this machine; nothing for others yet.
-HostFactory defaultHosts(const QString& workerProgram = {});
 
 struct ControllerOptions {
     std::string root;  ///< empty: defaultRoot()

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-FileCopyrightText: Lockstep contributors
+#include "core/run/catalogue.h"
+#include "core/run/detail/controller_private.h"
+#include "core/run/job_package.h"
+
+#include <filesystem>
+
+namespace lockstep::run {
+
+void RunController::Private::launch(LaunchRequest given) {
+    request = std::move(given);
+    if (!request.jobFile.empty())
+        request.jobFile = std::filesystem::absolute(request.jobFile).lexically_normal().string();
+    setState(State::Validating);
+    preflight = std::make_unique<Preflight>(options.root, options.hosts);
+    preflight->start({request.cluster, request.clusterFile, request.job, request.jobFile},
+                     [this](PreflightResult result) { validated(std::move(result)); });
+}
+
+void RunController::Private::validated(PreflightResult result) {
+    problems = std::move(result.problems);
+    if (hasErrors(problems)) {
+        record.failure =
+            Cause{"", "",
+                  "Refused before a worker started: " +
+                      describe(*std::find_if(problems.begin(), problems.end(), [](const auto& p) {
+                          return p.severity == Severity::Error;
+                      }))};
+        return finish(State::Refused);
+    }
+    job = std::move(result.job);
+    files = std::move(result.files);
+    setState(State::PreparingHosts);
+    fleet = std::make_unique<Fleet>(options.hosts, result.cluster);
+    fleet->prepare([this](std::optional<Cause> failure) {
+        if (!failure)
+            return deploy();
+        record.failure = failure;
+        refuse({Severity::Error, request.clusterFile, "workers", 0,
+                "The host " + failure->host + " (for " + failure->task +
+                    ") cannot be used: " + failure->reason,
+                "", ""});
+    });
+}
+
+/// The run gets its id and folder, and the hosts what they need. Also where a launch is resumed.
+void RunController::Private::deploy() {
+    if (!folder) {
+        record.startedAt = options.clock->utcSeconds();
+        record.id = newRunId(record.startedAt);
+        record.name = job.name;
+        record.clusterFile = request.clusterFile;
+        record.cluster = request.cluster;
+        record.jobFile = request.jobFile;
+        record.job = request.job;
+        record.tasks = fleet->places(record.id, record.attempt);
+        record.files = files;
+        folder.emplace(options.root, record.id);
+        Status made = folder->create();
+        if (made)
+            lock = WriterLock::tryTake(*folder);
+        if (!made || !lock) {
+            folder.reset();
+            return refuse({Severity::Error, options.root, "", 0,
+                           made ? "The run's folder cannot be locked." : made.error().message,
+                           "a folder that this user can write", ""});
+        }
+    }
+    setState(State::Deploying);
+    Catalogue catalogue(options.root);
+    if (Status known = catalogue.open(); known)
+        known = catalogue.put(record);
+    Q_EMIT q->placed();
+    fleet->push(record.id, json::dumpPretty(packagedJob(record.job, record.files)), record.files,
+                [this](std::optional<Cause> failure) { pushed(std::move(failure)); });
+}
+
+void RunController::Private::pushed(std::optional<Cause> failure) {
+    if (!failure)
+        return startWorkers();
+    record.failure = failure;
+    if (resumeFrom != State::Idle) {
+        // A worker of the interrupted launch may run.
+        setState(State::Launching);
+        addEvidence(
+            {options.clock->utcSeconds(), failure->task, failure->task, failure->reason, true});
+        return beginStop();
+    }
+    abandonFolder();
+    refuse({Severity::Error, request.jobFile, "", 0,
+            "The job could not be copied to " + failure->host + ": " + failure->reason, "", ""});
+}
+
+/// Nothing was started: no trace of the run stays.
+void RunController::Private::abandonFolder() {
+    if (!folder || resumeFrom != State::Idle)
+        return;
+    lock.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder->path(), ignored);
+    folder.reset();
+    record.id.clear();
+    Catalogue catalogue(options.root);
+    (void)catalogue.open();
+}
+
+void RunController::Private::startWorkers() {
+    const auto tasks = taskStarts();
+    if (!tasks) {
+        abandonFolder();
+        return refuse(
+            {Severity::Error, request.clusterFile, "", 0, describe(tasks.error()), "", ""});
+    }
+    isStarting = true;
+    setState(State::Launching);
+    fleet->start(
+        record, *tasks, resumeFrom != State::Idle, [this](const std::string& task) { watch(task); },
+        [this](std::optional<Cause> failure) { started(std::move(failure)); });
+}
+
+Result<std::vector<TaskStart>> RunController::Private::taskStarts() const {
+    const cluster::ClusterSpec spec(record.cluster);
+    auto secret = folder->secret();
+    if (!secret)
+        return secret.error();
+    std::vector<TaskStart> starts;
+    for (const TaskPlace& place : record.tasks) {
+        const auto id = cluster::TaskId::parse(place.task);
+        if (!id)
+            return id.error();
+        const auto config = cluster::tfConfigFor(spec, *id);
+        if (!config)
+            return config.error();
+        TaskStart start;
+        start.task = place.task;
+        start.tfConfigJson = config->dump();
+        if (const auto worker = spec.find(*id))
+            start.env.assign(worker->env.begin(), worker->env.end());
+        if (isModelJob()) {
+            start.specJson = json::dump(json::Value::object({{"format", "lockstep-spec"},
+                                                             {"version", 1},
+                                                             {"run", record.id},
+                                                             {"secret", *secret},
+                                                             {"attempt", record.attempt},
+                                                             {"task", place.task}})) +
+                             "\n";
+            start.args = {"train",
+                          "--job",
+                          fleet->jobFolderOf(place.task, record.id) + "/job.json",
+                          "--run-dir",
+                          place.runFolder,
+                          "--expect-workers",
+                          std::to_string(record.tasks.size()),
+                          "--cluster-hash",
+                          config->clusterHash()};
+        } else {
+            const job::Command& command = job.command;
+            start.program = command.argv.front();
+            start.args.assign(command.argv.begin() + 1, command.argv.end());
+            start.cwd = command.workingDirectory;
+            start.env.insert(start.env.end(), command.env.begin(), command.env.end());
+        }
+        starts.push_back(std::move(start));
+    }
+    return starts;
+}
+
+void RunController::Private::started(std::optional<Cause> failure) {
+    isStarting = false;
+    for (const TaskPlace& place : record.tasks) {
+        const bool runs = std::any_of(followers.begin(), followers.end(),
+                                      [&](const auto& f) { return f->task() == place.task; });
+        if (!runs)
+            overTasks.insert(place.task);
+    }
+    if (failure) {
+        addEvidence({options.clock->utcSeconds(), failure->task, failure->task,
+                     failure->task + " could not be started: " + failure->reason, true});
+        return beginStop();
+    }
+    if (stopRequested)
+        return beginStop();
+    setState(State::Joining);
+    advance();
+    if (!evidence.empty())
+        settle.start(options.verdictSettle);
+    maybeConclude();
+}
+
+} // namespace lockstep::run

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-FileCopyrightText: Lockstep contributors
+#include "core/run/task_follower.h"
+
+#include "core/base/clock.h"
+#include "core/base/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+
+namespace lockstep::run {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kPiece = 64 * 1024; ///< a few milliseconds of decoding
+constexpr auto kTailEvery = 100ms;
+constexpr auto kRetryAfter = 300ms;
+
+std::int64_t sizeOf(const std::string& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 ? info.st_size : 0;
+}
+
+} // namespace
+
+TaskFollower::TaskFollower(const RunFolder& folder, std::string task, int attempt, QObject* parent)
+    : QObject(parent)
+    , m_task(std::move(task))
+    , m_attempt(attempt) {
+    m_copies[0] = {agent::kEventsFile, folder.eventsPath(m_task, attempt), 0, {}};
+    m_copies[1] = {agent::kStdoutFile, folder.outputPath(m_task, attempt), 0, {}};
+    m_copies[2] = {agent::kStderrFile, folder.errorOutputPath(m_task, attempt), 0, {}};
+    m_timer.setSingleShot(true);
+    connect(&m_timer, &QTimer::timeout, this,
+            [this] { m_mode == Mode::Following ? openStream() : readPiece(); });
+}
+
+TaskFollower::~TaskFollower() {
+    close();
+}
+
+void TaskFollower::replay() {
+    m_mode = Mode::Replaying;
+    m_timer.start(0);
+}
+
+void TaskFollower::tail() {
+    m_mode = Mode::Tailing;
+    m_timer.start(0);
+}
+
+void TaskFollower::stopTail() {
+    m_mode = Mode::Draining;
+    m_timer.start(0);
+}
+
+void TaskFollower::readPiece() {
+    bool moved = false;
+    for (Copy& copy : m_copies)
+        moved = moved || readSome(copy);
+    if (moved) {
+        m_timer.start(0);
+    } else if (m_mode == Mode::Tailing) {
+        m_timer.start(kTailEvery);
+    } else {
+        m_mode = Mode::Idle;
+        Q_EMIT replayed();
+    }
+}
+
+bool TaskFollower::readSome(Copy& copy) {
+    const int fd = ::open(copy.path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    std::string bytes(kPiece, '\0');
+    const ssize_t got = ::pread(fd, bytes.data(), bytes.size(), copy.size);
+    ::close(fd);
+    if (got <= 0)
+        return false;
+    bytes.resize(static_cast<std::size_t>(got));
+    copy.size += got;
+    feed(static_cast<std::size_t>(&copy - m_copies.data()), bytes);
+    return true;
+}
+
+void TaskFollower::feed(std::size_t copy, const std::string& bytes) {
+    for (const std::string& line : m_copies[copy].splitter.add(bytes)) {
+        if (copy != 0) {
+            Q_EMIT lineReceived(line, copy == 2);
+            continue;
+        }
+        if (const auto event = wire::decode(line))
+            Q_EMIT eventReceived(*event);
+        else
+            Q_EMIT faultReceived(event.error());
+    }
+}
+
+void TaskFollower::follow(OpenFollow open, std::chrono::milliseconds patience) {
+    m_open = std::move(open);
+    m_patience = patience;
+    m_mode = Mode::Following;
+    m_lastLife = Monotonic::now();
+    openStream();
+}
+
+void TaskFollower::openStream() {
+    std::vector<std::pair<std::string, std::int64_t>> offsets;
+    for (const Copy& copy : m_copies)
+        offsets.emplace_back(copy.name, copy.size);
+    m_stream = m_open(offsets);
+    connect(m_stream.get(), &remote::Stream::lineReceived, this, &TaskFollower::take);
+    connect(m_stream.get(), &remote::Stream::closed, this, &TaskFollower::streamClosed);
+}
+
+void TaskFollower::take(const QByteArray& line) {
+    const auto item = agent::decodeFollowItem(
+        std::string_view(line.constData(), static_cast<std::size_t>(line.size())));
+    if (!item) {
+        m_lastError = item.error();
+        return;
+    }
+    m_lastLife = Monotonic::now();
+    if (const auto* bytes = std::get_if<agent::FileBytes>(&*item)) {
+        if (const Status done = append(*bytes); !done)
+            fail(done.error());
+    } else if (const auto* state = std::get_if<agent::ProcessState>(&*item)) {
+        Q_EMIT processChanged(*state);
+    } else {
+        if (!m_isCaughtUp) {
+            m_isCaughtUp = true;
+            Q_EMIT caughtUp();
+        }
+        if (std::holds_alternative<agent::End>(*item)) {
+            m_isOver = true;
+            m_mode = Mode::Idle;
+            Q_EMIT ended();
+        }
+    }
+}
+
+Status TaskFollower::append(const agent::FileBytes& bytes) {
+    for (std::size_t i = 0; i < m_copies.size(); ++i) {
+        Copy& copy = m_copies[i];
+        if (copy.name != bytes.file)
+            continue;
+        if (bytes.offset != copy.size || sizeOf(copy.path) != copy.size)
+            return Error{Code::Internal,
+                         "The host sent bytes from " + std::to_string(bytes.offset) +
+                             " on, but the copy holds " + std::to_string(copy.size) + ".",
+                         copy.path};
+        LOCKSTEP_TRY(files::makeFolders(copy.path.substr(0, copy.path.rfind('/')), 0700));
+        const int fd = ::open(copy.path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+        if (fd < 0)
+            return files::fromErrno(errno, "write", copy.path);
+        const auto want = static_cast<ssize_t>(bytes.bytes.size());
+        const ssize_t wrote = ::write(fd, bytes.bytes.data(), bytes.bytes.size());
+        const int error = wrote < 0 ? errno : ENOSPC;
+        ::close(fd);
+        if (wrote > 0)
+            copy.size += wrote;
+        if (wrote != want)
+            return files::fromErrno(error, "write", copy.path);
+        feed(i, bytes.bytes);
+    }
+    return {};
+}
+
+void TaskFollower::streamClosed(const Result<remote::Exit>& end, const QByteArray& errorOutput) {
+    if (m_isOver || m_mode != Mode::Following)
+        return;
+    if (!m_lastError && !end)
+        m_lastError = end.error();
+    if (!m_lastError)
+        m_lastError =
+            Error{Code::Unreachable,
+                  "Following " + m_task + " ended early: " + errorOutput.trimmed().toStdString(),
+                  {}};
+    if (Monotonic::now() - m_lastLife > m_patience)
+        return fail(*m_lastError);
+    m_lastError.reset();
+    m_timer.start(kRetryAfter);
+}
+
+void TaskFollower::fail(const Error& error) {
+    close();
+    Q_EMIT lost(error);
+}
+
+void TaskFollower::close() {
+    m_mode = Mode::Idle;
+    m_timer.stop();
+    if (!m_stream)
+        return;
+    // It may be what is calling us.
+    m_stream->disconnect(this);
+    m_stream->close();
+    m_stream.release()->deleteLater();
+}
+
+} // namespace lockstep::run

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-FileCopyrightText: Lockstep contributors
+#pragma once
+// One task's attempt, from the local copies of its files and on: replays what is there, then
+// appends what the host sends, byte for byte from where the copies stop. So nothing is lost or
+// doubled, whenever the control side was away. Thread: the caller's. A huge copy is read in pieces
+// between events of the loop.
+
+#include "core/agent/protocol.h"
+#include "core/remote/host.h"
+#include "core/run/run_folder.h"
+#include "core/wire/event.h"
+
+#include <QObject>
+#include <QTimer>
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace lockstep::run {
+
+/// Opens a follow stream from the given offsets.
+using OpenFollow = std::function<std::unique_ptr<remote::Stream>(
+    const std::vector<std::pair<std::string, std::int64_t>>& offsets)>;
+
+class TaskFollower : public QObject {
+    Q_OBJECT
+public:
+    TaskFollower(const RunFolder& folder, std::string task, int attempt, QObject* parent = nullptr);
+    ~TaskFollower() override;
+
+    const std::string& task() const { return m_task; }
+    int attempt() const { return m_attempt; }
+    bool isOver() const { return m_isOver; }
+
+    /// Replays the copies, then replayed().
+    void replay();
+    /// After replay(): reads what another program appends to the copies, until stopTail().
+    void tail();
+    /// Reads the copies to their end once more, then replayed() again, and stops.
+    void stopTail();
+    /// After replay(): continues from the host. A broken stream is opened again for as long as
+    /// `patience` without a sign of life.
+    void follow(OpenFollow open, std::chrono::milliseconds patience = std::chrono::seconds(30));
+    /// Looks away; the copies stay whole.
+    void close();
+
+Q_SIGNALS:
+    void replayed();
+    void eventReceived(const lockstep::wire::Event& event);
+    /// A line of the events file that is no event.
+    void faultReceived(const lockstep::Error& error);
+    void lineReceived(const std::string& line, bool isError);
+    void processChanged(const lockstep::agent::ProcessState& state);
+    /// All that the host had when follow() began is here.
+    void caughtUp();
+    /// The process is over and every byte is here.
+    void ended();
+    /// The host could not be followed for longer than allowed, or the copies could not be written.
+    void lost(const lockstep::Error& error);
+
+private:
+    struct Copy {
+        std::string name; ///< on the host
+        std::string path; ///< here
+        std::int64_t size = 0;
+        wire::LineSplitter splitter;
+    };
+
+    void readPiece();
+    bool readSome(Copy& copy);
+    void openStream();
+    void take(const QByteArray& line);
+    Status append(const agent::FileBytes& bytes);
+    void feed(std::size_t copy, const std::string& bytes);
+    void streamClosed(const Result<remote::Exit>& end, const QByteArray& errorOutput);
+    void fail(const Error& error);
+
+    std::string m_task;
+    int m_attempt;
+    std::array<Copy, 3> m_copies; ///< events, stdout, stderr
+    QTimer m_timer;               ///< pieces of the replay, looks of the tail, retries
+    enum class Mode { Idle, Replaying, Tailing, Draining, Following } m_mode = Mode::Idle;
+    OpenFollow m_open;
+    std::chrono::milliseconds m_patience{};
+    std::chrono::steady_clock::time_point m_lastLife;
+    std::unique_ptr<remote::Stream> m_stream;
+    std::optional<Error> m_lastError;
+    bool m_isCaughtUp = false;
+    bool m_isOver = false;
+};
+
+} // namespace lockstep::run
