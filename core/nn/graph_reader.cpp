@@ -53,6 +53,18 @@ std::vector<LayerEntry> readEntries(const json::Reader& layers) {
     return entries;
 }
 
+/// The shape of these dimensions, unless it is too large.
+std::optional<Shape> checkedShape(const json::Reader& reader, std::vector<std::int64_t> dims) {
+    double elements = 1;
+    for (const std::int64_t dim : dims)
+        elements *= static_cast<double>(dim);
+    if (elements <= static_cast<double>(detail::mostElements))
+        return Shape(std::move(dims));
+    reader.error("The input " + Shape(dims).batchText() + " is too large.",
+                 "at most 2^38 elements per row");
+    return std::nullopt;
+}
+
 /// [null, 3, 4] -> (3, 4). The batch may be any number.
 std::optional<Shape> readBatchShape(const json::Reader& reader) {
     const ErrorWatch watch(reader);
@@ -70,7 +82,7 @@ std::optional<Shape> readBatchShape(const json::Reader& reader) {
             dims.push_back(items[i].integer(1, std::int64_t{1} << 40).value_or(1));
         }
     }
-    return watch.failed() ? std::nullopt : std::optional(Shape(std::move(dims)));
+    return watch.failed() ? std::nullopt : checkedShape(reader, std::move(dims));
 }
 
 /// The input's shape by the first of the places where Keras 2 and 3 write it, or where only the
@@ -86,7 +98,7 @@ std::optional<Shape> readInput(const json::Reader& model, const std::vector<Laye
         std::vector<std::int64_t> dims;
         for (const json::Reader& item : shape.items())
             dims.push_back(item.integer(1, std::int64_t{1} << 40).value_or(1));
-        return watch.failed() ? std::nullopt : std::optional(Shape(std::move(dims)));
+        return watch.failed() ? std::nullopt : checkedShape(shape, std::move(dims));
     }
     for (const json::Reader& shape :
          {model.at("config").at("build_input_shape"), model.at("build_config").at("input_shape"),

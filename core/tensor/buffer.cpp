@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
 namespace lockstep::tensor {
 
@@ -14,9 +13,10 @@ Buffer::Buffer(std::size_t elements)
     : m_elements(elements) {
     if (elements == 0)
         return;
-    constexpr std::size_t most = std::numeric_limits<std::size_t>::max() / 8;
+    // A tebibyte: more is a mistake in the model, and sanitizers end a process that asks for it.
+    constexpr std::size_t most = std::size_t{1} << 38;
     const std::size_t bytes =
-        elements < most ? (this->bytes() + alignment - 1) / alignment * alignment : 0;
+        elements <= most ? (this->bytes() + alignment - 1) / alignment * alignment : 0;
     m_data.reset(bytes ? static_cast<float*>(std::aligned_alloc(alignment, bytes)) : nullptr);
     if (!m_data)
         throw Failure(Code::OutOfMemory, "Could not get memory for " + std::to_string(elements) +

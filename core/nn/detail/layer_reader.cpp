@@ -146,6 +146,15 @@ void readDense(const json::Reader& config, Layer& layer) {
                      "an input of at least two dimensions");
         return;
     }
+    const double size = static_cast<double>(dense.units) *
+                        static_cast<double>(std::max(layer.input.last(), layer.input.elements()));
+    if (size > static_cast<double>(mostElements)) {
+        config.at("units").error("The layer \"" + layer.name + "\" (Dense) of " +
+                                     std::to_string(dense.units) + " units on " +
+                                     layer.input.batchText() + " is too large.",
+                                 "at most 2^38 parameters and outputs");
+        return;
+    }
     std::vector<std::int64_t> dims = layer.input.dims();
     dims.back() = dense.units;
     layer.output = Shape(std::move(dims));
@@ -178,22 +187,23 @@ void readFlatten(const json::Reader& config, Layer& layer) {
 void readReshape(const json::Reader& config, Layer& layer) {
     const json::Reader target = config.require("target_shape", "the new shape, a list of numbers");
     std::vector<std::int64_t> dims;
+    const std::int64_t elements = layer.input.elements();
     std::int64_t known = 1;
     std::size_t open = 0;
     const ErrorWatch watch(config);
     for (const json::Reader& item : target.items()) {
         const std::int64_t dim = item.integer(-1, std::int64_t{1} << 40).value_or(1);
         open += dim == -1 ? 1 : 0;
-        known *= dim == -1 ? 1 : dim;
+        if (dim > 0) // more than elements do not fit, however many
+            known = known > elements / dim ? elements + 1 : known * dim;
+        else if (dim == 0)
+            item.error("A dimension cannot be 0.", "a positive number, or -1 once");
         dims.push_back(dim);
     }
     refuseOtherOptions(config, {"target_shape"});
     if (watch.failed())
         return;
-    const std::int64_t elements = layer.input.elements();
-    const bool fits = open == 0   ? known == elements
-                      : open == 1 ? known > 0 && elements % known == 0
-                                  : false;
+    const bool fits = open == 0 ? known == elements : open == 1 ? elements % known == 0 : false;
     if (!fits) {
         target.error("The layer \"" + layer.name + "\" (Reshape) cannot make " +
                          Shape(dims).text() + " of its input " + layer.input.batchText() + ".",

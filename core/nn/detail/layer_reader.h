@@ -12,6 +12,10 @@
 
 namespace lockstep::nn::detail {
 
+/// More elements than this in one array are a mistake; products of two sizes stay below int64's
+/// end.
+inline constexpr std::int64_t mostElements = std::int64_t{1} << 38;
+
 /// The classes that readLayer knows.
 std::vector<std::string> layerClasses();
 /// Whether a layer of this class has options without a default.
