@@ -50,11 +50,6 @@ Session::Session(SessionOptions options)
                 if (!tasks.empty() && task.toStdString() == tasks.front().task)
                     std::fprintf(m_out, "%s\n", line.toUtf8().constData());
             });
-    connect(&m_controller, &RunController::errorOutputReceived, this,
-            [](const QString& task, const QString& line) {
-                std::fprintf(stderr, "[%s] %s\n", task.toUtf8().constData(),
-                             line.toUtf8().constData());
-            });
 }
 
 int Session::exec() {
@@ -142,6 +137,17 @@ std::string Session::headline() const {
     return text;
 }
 
+/// The last 20 lines of the one to blame.
+void Session::printLastWords(const std::string& task) const {
+    std::vector<std::string> lines;
+    const auto& log = m_controller.store().log();
+    for (auto line = log.rbegin(); line != log.rend() && lines.size() < 20; ++line)
+        if (line->task == task && !task.empty())
+            lines.push_back(line->text);
+    for (auto line = lines.rbegin(); line != lines.rend(); ++line)
+        std::fprintf(stderr, "[%s] %s\n", task.c_str(), line->c_str());
+}
+
 int Session::conclude() {
     const run::RunRecord& record = m_controller.record();
     const State state = m_controller.state();
@@ -163,6 +169,7 @@ int Session::conclude() {
             record.failure->task.empty()
                 ? std::string()
                 : withAddress(record, record.failure->task) + " on " + record.failure->host + ": ";
+        printLastWords(record.failure->task);
         std::fprintf(stderr, "Failed: %s%s\nSee: lockstepctl logs %s\n", blamed.c_str(),
                      record.failure->reason.c_str(), record.id.c_str());
     }

@@ -37,6 +37,7 @@ private:
     int conclude();
     void printJoin();
     void printWarnings();
+    void printLastWords(const std::string& task) const;
     std::string headline() const;
 
     SessionOptions m_options;
