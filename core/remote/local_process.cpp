@@ -8,6 +8,27 @@
 
 #include <unistd.h>
 
+#ifdef LOCKSTEP_TSAN
+#include <sched.h>
+
+#include <cstdarg>
+
+// QProcess starts a child that shares our memory until exec, as vfork does. TSan's interceptor
+// takes that for a fork and blinds itself for the rest of the parent's life; glibc's own name goes
+// around.
+extern "C" int __clone(int (*)(void*), void*, int, void*, ...);
+
+extern "C" int clone(int (*function)(void*), void* stack, int flags, void* argument, ...) noexcept {
+    va_list rest;
+    va_start(rest, argument);
+    void* parentId = va_arg(rest, void*);
+    void* tls = va_arg(rest, void*);
+    void* childId = va_arg(rest, void*);
+    va_end(rest);
+    return __clone(function, stack, flags, argument, parentId, tls, childId);
+}
+#endif
+
 namespace lockstep::remote::detail {
 
 namespace {
