@@ -34,11 +34,6 @@ std::optional<RefusalCode> mismatch(const Identity& ours, const Identity& theirs
     return std::nullopt;
 }
 
-bool isOtherCluster(const Identity& ours, const Identity& theirs) {
-    return theirs.clusterHash != ours.clusterHash || theirs.size != ours.size || theirs.rank < 0 ||
-           theirs.rank >= ours.size;
-}
-
 } // namespace
 
 ListenerHandshake::ListenerHandshake(const Self& self, Fd fd, Monotonic::time_point deadline)
@@ -92,8 +87,6 @@ void ListenerHandshake::onProof(const Frame& frame, Monotonic::time_point now) {
     if (frame.type != FrameType::Proof ||
         !isProof(frame.payload, prove(m_self.secret, Side::Dialler, m_theirs, m_ours)))
         return refuse(RefusalCode::OtherSecret, {}, now);
-    if (isOtherCluster(m_self.identity, m_hello.from))
-        return refuse(RefusalCode::OtherCluster, {}, now);
     m_stage = Stage::Proved;
 }
 

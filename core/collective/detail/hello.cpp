@@ -105,9 +105,15 @@ bool isFinal(RefusalCode code) {
     case RefusalCode::OtherSecret:
     case RefusalCode::ClaimedTwice:
     case RefusalCode::WrongRank:
+    case RefusalCode::GaveUp:
         return true;
     }
     return false;
+}
+
+bool isOtherCluster(const Identity& ours, const Identity& theirs) {
+    return theirs.clusterHash != ours.clusterHash || theirs.size != ours.size || theirs.rank < 0 ||
+           theirs.rank >= ours.size;
 }
 
 std::string nameOf(const Identity& identity) {
@@ -149,9 +155,10 @@ std::string phrase(const Refusal& refusal, const std::string& address) {
     case RefusalCode::Itself:
         return address + " leads back to this worker itself; is its index in TF_CONFIG right?";
     case RefusalCode::Over:
-        return address + " is " + nameOf(by) + ", whose group has ended";
+        return address + " is " + nameOf(by) + ", whose group is complete";
     case RefusalCode::ClaimedTwice:
     case RefusalCode::WrongRank:
+    case RefusalCode::GaveUp:
         break;
     }
     return address + " answers as " + nameOf(by);

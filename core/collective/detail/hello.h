@@ -51,7 +51,8 @@ enum class RefusalCode : std::uint8_t {
     ClaimedTwice,
     WrongRank,
     Itself,
-    Over, ///< the group has ended or is complete
+    Over,   ///< its group is complete
+    GaveUp, ///< its join has failed, for the reason that it gives
 };
 
 struct Refusal {
@@ -62,6 +63,8 @@ struct Refusal {
 
 /// Whether waiting cannot help: the caller's join ends at once.
 bool isFinal(RefusalCode code);
+/// Whether two processes of one attempt were given different clusters.
+bool isOtherCluster(const Identity& ours, const Identity& theirs);
 /// What a person is told about a refusal that came from `address`: a phrase without a full stop.
 std::string phrase(const Refusal& refusal, const std::string& address);
 /// "index 0 claimed twice: n0 pid 12, n1 pid 34. …": the refusal by name.

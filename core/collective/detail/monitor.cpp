@@ -37,6 +37,7 @@ Monitor::Monitor(const JoinOptions& options, Joined& joined, Fate& fate, int rin
     , m_grace(part(options.heartbeatTimeout, kGracePart))
     , m_self(std::move(joined.self))
     , m_acceptor(std::move(joined.acceptor))
+    , m_peers(std::move(joined.peers))
     , m_fate(fate)
     , m_ringOutFd(ringOutFd)
     , m_submitted(options.members.size())
@@ -212,10 +213,14 @@ void Monitor::answerStrangers(Monotonic::time_point now) {
         now,
         [this](const Hello& hello) -> std::optional<Acceptor::Decision> {
             const Identity& me = m_self->identity;
-            if (hello.from.rank == m_rank && hello.from.instance != me.instance)
-                return Acceptor::Decision{RefusalCode::ClaimedTwice, claimedTwice(me, hello.from)};
-            return Acceptor::Decision{RefusalCode::Over,
-                                      nameOf(me) + " has already started without the caller"};
+            const auto isClaimed = [&](const Identity& known) {
+                return known.rank == hello.from.rank && known.instance != hello.from.instance;
+            };
+            const auto known = std::find_if(m_peers.begin(), m_peers.end(), isClaimed);
+            if (isClaimed(me) || known != m_peers.end())
+                return Acceptor::Decision{RefusalCode::ClaimedTwice,
+                                          claimedTwice(isClaimed(me) ? me : *known, hello.from)};
+            return Acceptor::Decision{RefusalCode::Over, {}};
         },
         [](const Hello&, std::unique_ptr<FrameSocket>) {});
 }

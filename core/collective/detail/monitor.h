@@ -89,6 +89,7 @@ private:
     const Monotonic::duration m_grace;     ///< for the chief's own evidence about a suspicion
     std::unique_ptr<Self> m_self;
     std::unique_ptr<Acceptor> m_acceptor;
+    const std::vector<Identity> m_peers;
     Fate& m_fate;
     const int m_ringOutFd;
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLongestPoll{100};
 constexpr std::chrono::milliseconds kFirstReport{250};
-constexpr std::chrono::milliseconds kPortRetry{1500}; ///< a killed process may still hold it
+constexpr std::chrono::milliseconds kPortRetry{1200}; ///< a killed process may still hold it
 constexpr std::chrono::seconds kAskOwner{1};
 constexpr std::chrono::seconds kChiefGrace{1}; ///< a worker lets a live chief speak first
 constexpr std::size_t kLargestFrame = 65'536;
@@ -91,6 +91,11 @@ Joined Rendezvous::run() {
             wait(now);
     }
     Joined joined;
+    for (const Link& link : m_control)
+        if (link)
+            joined.peers.push_back(link.peer);
+    joined.peers.push_back(m_ringOut.peer);
+    joined.peers.push_back(m_ringIn.peer);
     joined.self = std::move(m_self);
     joined.acceptor = std::move(m_acceptor);
     for (Link& link : m_control)
@@ -242,6 +247,11 @@ std::optional<Acceptor::Decision> Rendezvous::admit(const Hello& hello) {
     const Identity& from = hello.from;
     if (from.instance == m_self->identity.instance)
         return Acceptor::Decision{RefusalCode::Itself, {}};
+    if (isOtherCluster(m_self->identity, from)) {
+        decideRefused(m_options.rank,
+                      phrase(Refusal{RefusalCode::OtherCluster, from, {}}, "the other end"));
+        return Acceptor::Decision{RefusalCode::OtherCluster, {}};
+    }
     const Identity* claim = from.rank == m_options.rank ? &m_self->identity : knownClaim(from.rank);
     if (claim && claim->instance != from.instance) {
         const std::string sentence = claimedTwice(*claim, from);

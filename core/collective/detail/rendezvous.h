@@ -20,8 +20,9 @@ struct Joined {
     std::unique_ptr<Acceptor> acceptor;
     /// By rank. The chief holds all but its own, a worker only the chief's.
     std::vector<std::unique_ptr<FrameSocket>> control;
-    Fd ringOut; ///< to rank + 1
-    Fd ringIn;  ///< from rank - 1
+    Fd ringOut;                  ///< to rank + 1
+    Fd ringIn;                   ///< from rank - 1
+    std::vector<Identity> peers; ///< those that this rank has a connection with
 };
 
 class Rendezvous {

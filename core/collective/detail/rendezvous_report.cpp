@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds kReport{1};
 constexpr std::chrono::milliseconds kGoodbye{500};
+constexpr std::chrono::milliseconds kExplain{1800}; ///< to those that dial a refused worker later
 
 std::string seconds(std::chrono::milliseconds time) {
     char text[32];
@@ -163,18 +164,32 @@ void Rendezvous::endWith(const Verdict& verdict) {
         socket->send(FrameType::VerdictSaid, encode(verdict));
         socket->finishSending();
     }
-    const auto giveUp = Monotonic::now() + kGoodbye;
-    for (;;) {
+    // A refusal concerns both sides, and one of them may not have dialled yet.
+    const bool explains = verdict.kind == VerdictKind::Refused;
+    const auto giveUp = Monotonic::now() + (explains ? kExplain : kGoodbye);
+    std::string sentence = verdict.sentence;
+    sentence.pop_back(); // its full stop
+    for (auto now = Monotonic::now(); now < giveUp; now = Monotonic::now()) {
         std::vector<pollfd> fds;
-        for (FrameSocket* socket : open)
-            if (socket->pump() == FrameSocket::State::Open)
-                fds.push_back(socket->interest());
-        if (fds.empty() || Monotonic::now() >= giveUp)
-            break;
-        for (FrameSocket* socket : open)
+        for (FrameSocket* socket : open) {
+            socket->pump();
             while (socket->next()) {
             }
-        pollUntil(fds, giveUp);
+            if (socket->state() == FrameSocket::State::Open)
+                fds.push_back(socket->interest());
+        }
+        if (explains && !m_options.stop.stop_requested()) {
+            m_acceptor->step(
+                now,
+                [&](const Hello&) {
+                    return Acceptor::Decision{RefusalCode::GaveUp, sentence};
+                },
+                [](const Hello&, std::unique_ptr<FrameSocket>) {});
+            m_acceptor->collect(fds);
+        } else if (fds.empty()) {
+            break;
+        }
+        pollUntil(fds, std::min(giveUp, now + std::chrono::milliseconds(100)));
     }
     throw Failure(toError(verdict));
 }

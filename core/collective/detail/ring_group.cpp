@@ -251,8 +251,13 @@ public:
     }
     void abort(Farewell kind, const std::string& reason) override {
         const bool isFailed = kind == Farewell::Failed;
-        m_fate.decide(Verdict{isFailed ? VerdictKind::Failed : VerdictKind::Stopped, 0, m_task, {},
-                              m_task + (isFailed ? " failed: " : " was stopped: ") + reason, 0, 0});
+        m_fate.decide(Verdict{isFailed ? VerdictKind::Failed : VerdictKind::Stopped,
+                              0,
+                              m_task,
+                              {},
+                              m_task + (isFailed ? " failed: " : " was stopped: ") + reason,
+                              0,
+                              0});
     }
     std::optional<Verdict> verdict() const override { return m_fate.verdict(); }
 

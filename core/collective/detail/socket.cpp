@@ -195,7 +195,9 @@ TcpHealth tcpHealth(int fd) {
     socklen_t length = sizeof info;
     if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
         return health;
-    health.hasUnacknowledged = info.tcpi_unacked > 0;
+    // Probes count where a local firewall drops what we send: it then never was on its way. A peer
+    // that merely does not read answers them, which sets them back.
+    health.hasUnacknowledged = info.tcpi_unacked > 0 || info.tcpi_probes > 0;
     health.lastAck = Monotonic::now() - std::chrono::milliseconds(info.tcpi_last_ack_recv);
     return health;
 }

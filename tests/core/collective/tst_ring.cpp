@@ -236,6 +236,20 @@ private Q_SLOTS:
         }
     }
 
+    void aPeerThatIsLateIsNotLost() {
+        // It computes longer than every limit of the heartbeat while data for it fills the buffers.
+        auto options = optionsForAll(3);
+        for (JoinOptions& each : options)
+            each.heartbeatTimeout = Ms(2000);
+        const auto outcomes = runRanks(options, [&](Group& group) {
+            std::vector<float> values(8'000'000, 1.0f);
+            if (group.rank() == 1)
+                std::this_thread::sleep_for(Ms(4000));
+            group.allReduceSum(std::span(values)).wait();
+        });
+        QCOMPARE(firstError(outcomes), std::string());
+    }
+
     void tellsThePeersWhyItFailed_data() {
         QTest::addColumn<int>("victim");
         QTest::addRow("a worker") << 1;
