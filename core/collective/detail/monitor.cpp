@@ -14,7 +14,7 @@ namespace {
 
 // A lost peer must be named within the heartbeat timeout, verdict and its way included.
 constexpr int kBeatsPerTimeout = 10;
-constexpr double kSilencePart = 0.85;
+constexpr double kSilencePart = 0.8;
 constexpr double kRingPart = 0.6;
 constexpr double kGracePart = 0.2;
 constexpr std::chrono::milliseconds kLongestPoll{200};
@@ -90,10 +90,11 @@ void Monitor::run() {
     ::pthread_setname_np(::pthread_self(), "heartbeat");
     for (;;) {
         const auto now = Monotonic::now();
-        // When this process itself was stopped or starved, the silence was ours.
+        // When this process itself was stopped, perhaps with its whole host, the others get a
+        // moment to be heard again.
         if (now - m_lastLoop > 3 * m_interval)
             for (Link& link : m_links)
-                link.lastHeard += now - m_lastLoop;
+                link.lastHeard = std::max(link.lastHeard, now - m_limit + 2 * m_interval);
         m_lastLoop = now;
         takeMail(now);
         readLinks(now);
