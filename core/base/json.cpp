@@ -13,6 +13,32 @@
 
 namespace lockstep::json {
 
+// Not in the header: Member is complete only after Value, and clang wants it here.
+Value::Value() = default;
+
+Value::Value(std::nullptr_t) {}
+
+Value::Value(bool value)
+    : m_data(value) {}
+
+Value::Value(int value)
+    : m_data(static_cast<std::int64_t>(value)) {}
+
+Value::Value(std::int64_t value)
+    : m_data(value) {}
+
+Value::Value(double value)
+    : m_data(value) {}
+
+Value::Value(const char* value)
+    : m_data(std::string(value)) {}
+
+Value::Value(std::string_view value)
+    : m_data(std::string(value)) {}
+
+Value::Value(std::string value)
+    : m_data(std::move(value)) {}
+
 Value::Value(std::uint64_t value) {
     if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
         m_data = static_cast<std::int64_t>(value);

@@ -27,23 +27,16 @@ using Object = std::vector<Member>; ///< in the document's order, keys unique
 /// every other number is Number.
 class Value {
 public:
-    Value() = default;
-    Value(std::nullptr_t) {}
-    Value(bool value)
-        : m_data(value) {}
-    Value(int value)
-        : m_data(static_cast<std::int64_t>(value)) {}
-    Value(std::int64_t value)
-        : m_data(value) {}
+    Value();
+    Value(std::nullptr_t);
+    Value(bool value);
+    Value(int value);
+    Value(std::int64_t value);
     Value(std::uint64_t value);
-    Value(double value)
-        : m_data(value) {}
-    Value(const char* value)
-        : m_data(std::string(value)) {}
-    Value(std::string_view value)
-        : m_data(std::string(value)) {}
-    Value(std::string value)
-        : m_data(std::move(value)) {}
+    Value(double value);
+    Value(const char* value);
+    Value(std::string_view value);
+    Value(std::string value);
     Value(Array value);
     Value(Object value);
     /// An object from pairs: Value::object({{"a", 1}, {"b", "x"}}).
