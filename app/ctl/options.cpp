@@ -87,9 +87,11 @@ int usageError(const Error& error) {
 }
 
 void printProblems(const Problems& problems) {
-    for (const Problem& problem : problems)
-        std::fprintf(stderr, "%s: %s\n", problem.severity == Severity::Error ? "error" : "warning",
-                     describe(problem).c_str());
+    for (Problem problem : problems) {
+        const bool isError = problem.severity == Severity::Error;
+        problem.severity = Severity::Error; // describe() would say "warning" after the file
+        std::fprintf(stderr, "%s: %s\n", isError ? "error" : "warning", describe(problem).c_str());
+    }
 }
 
 } // namespace lockstep::ctl

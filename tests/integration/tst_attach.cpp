@@ -19,6 +19,8 @@ namespace {
 
 QByteArray bytesOf(const QString& path) {
     QFile file(path);
+    if (!file.exists())
+        return {}; // as long as nothing was written
     return file.open(QIODevice::ReadOnly) ? file.readAll()
                                           : QByteArray("unreadable: " + path.toUtf8());
 }
@@ -120,7 +122,7 @@ private Q_SLOTS:
                          "no run appeared");
             QTest::qWait(moment); // the random moment
             ctl->kill();
-            QVERIFY(ctl->waitForFinished(5000));
+            Machine::finish(*ctl, 5000);
         }
         const Outcome outcome = m_machine.ctl({"attach", run, "--json"});
         // Killed before the workers were started, there is nothing to continue, and it says so.
@@ -166,7 +168,7 @@ private Q_SLOTS:
 private:
     static constexpr int kWorkers = 2;
 
-    QStringList arguments(const QStringList& settings = {"fit.epochs=40"}) const {
+    QStringList arguments(const QStringList& settings = {"fit.epochs=100"}) const {
         QStringList words{"run", exampleJob("digits"), "--local", QString::number(kWorkers),
                           "--json"};
         for (const QString& setting : settings)
@@ -190,17 +192,16 @@ private:
 
     /// Every file that the control side copied is, byte for byte, the worker's own.
     void compareCopies(const QString& run) {
-        int compared = 0;
+        qsizetype compared = 0;
         for (int worker = 0; worker < kWorkers; ++worker) {
             for (const char* name : {"events.jsonl", "stdout.log", "stderr.log"}) {
                 const QString file = QString("/worker-%1/1/%2").arg(worker).arg(name);
-                QVERIFY2(bytesOf(m_machine.controlRunFolder(run) + file) ==
-                             bytesOf(m_machine.hostRunFolder(run) + file),
-                         qPrintable(file));
-                ++compared;
+                const QByteArray own = bytesOf(m_machine.hostRunFolder(run) + file);
+                QVERIFY2(bytesOf(m_machine.controlRunFolder(run) + file) == own, qPrintable(file));
+                compared += own.size();
             }
         }
-        QCOMPARE(compared, 3 * kWorkers);
+        QVERIFY(compared > 10000);
     }
 
     Machine m_machine;

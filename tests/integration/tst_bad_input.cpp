@@ -64,12 +64,12 @@ private Q_SLOTS:
         row("more features than columns", "model.config.layers.0.config.batch_shape", "[null, 5]",
             {"5", "2"});
         row("a label outside of the classes", "model.config.layers.2.config.units", "2",
-            {"label", "2"});
+            {"small.csv:3", "2"});
         row("a data file that is not there", "data.train.path", R"("gone.csv")",
             {"data.train.path", "gone.csv"});
         row("a label column that is not there", "data.train.label", "7", {"data.train.label", "7"});
         row("a newer version", "version", "2", {"version", "2"});
-        row("another format", "format", R"("lockstep-cluster")", {"format"});
+        row("another format", "format", R"("lockstep-cluster")", {"small.job.json"});
         row("a deadline of nothing", "communication.timeout_seconds", "0",
             {"communication.timeout_seconds"});
         row("a validation fraction of 1", "data.validation_fraction", "1",
@@ -84,7 +84,7 @@ private Q_SLOTS:
             json::setPath(job, path.toStdString(), *json::parse(value.toStdString(), "v")).ok());
         m_machine.write("small.csv", kCsv);
         m_machine.write("small.job.json", QByteArray::fromStdString(json::dumpPretty(job)));
-        refused({"run", "small.job.json", "--local", "2"}, words << "small.job.json");
+        refused({"run", "small.job.json", "--local", "2"}, words);
         refused({"validate", "small.job.json"}, words);
     }
 
@@ -128,7 +128,7 @@ private Q_SLOTS:
         row("a cluster that is no JSON", {"run", "small.job.json", "--cluster", "broken.json"},
             {"broken.json", "line 2"});
         row("a job for a cluster", {"run", "small.job.json", "--cluster", "small.job.json"},
-            {"small.job.json", "lockstep-cluster"});
+            {"small.job.json", "cluster"});
         row("one address twice", {"run", "small.job.json", "--cluster", "twice.json"},
             {"twice.json", "workers.1.address", "127.0.0.1:20007"});
         row("an address without a port", {"run", "small.job.json", "--cluster", "portless.json"},
