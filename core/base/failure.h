@@ -45,7 +45,7 @@ T valueOrThrow(Result<T> result) {
     do {                                                                                           \
         if (!(condition)) {                                                                        \
             std::ostringstream lockstepCheckText;                                                  \
-            lockstepCheckText << message;                                                          \
+            lockstepCheckText << message; /* NOLINT(bugprone-macro-parentheses): streamed */       \
             throw ::lockstep::Failure(::lockstep::Code::Internal, lockstepCheckText.str(),         \
                                       std::string(__FILE__) + ":" + std::to_string(__LINE__));     \
         }                                                                                          \

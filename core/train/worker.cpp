@@ -186,6 +186,8 @@ private:
             return {error.where, {}, codeName(error.code), "not_joined", error.message};
         if (!m_group && error.code == Code::Unauthenticated)
             return {error.where, {}, codeName(error.code), "refused", error.message};
+        if (!m_group && error.code == Code::Cancelled)
+            return {error.where, {}, codeName(error.code), "stopped", error.message};
         if (!m_group && error.code == Code::PeerLost)
             return {error.where, {}, codeName(error.code), "failed", error.message};
         return {m_identity.task, m_identity.address, codeName(error.code), "own", describe(error)};
