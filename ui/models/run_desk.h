@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-FileCopyrightText: Lockstep contributors
+#pragma once
+// Which run is on the screen and which one works, and what the one primary action does now.
+// GUI thread.
+
+#include "ui/models/run_session.h"
+#include "ui/models/workspace.h"
+
+namespace lockstep::ui {
+
+enum class PrimaryAction { Launch, Cancel, Stop, Stopping, LaunchAgain };
+
+class RunDesk final : public QObject {
+    Q_OBJECT
+public:
+    RunDesk(Workspace* workspace, SessionFactory factory, RunLibrary* library,
+            QObject* parent = nullptr);
+    ~RunDesk() override;
+
+    Workspace* workspace() const { return m_workspace; }
+    RunLibrary* library() const { return m_library; }
+    /// What Monitor shows; nullptr before the first run.
+    RunSession* shown() const { return m_shown; }
+    /// The run with workers of its own, launched or attached here; nullptr where none works.
+    RunSession* live() const;
+
+    PrimaryAction primary() const;
+    bool isPrimaryEnabled() const;
+    /// Launches, cancels or stops, as primary() says.
+    void runPrimary();
+    void launch();
+    void stop();
+    /// Shows a run of the list: attaches to one that works, loads one that is over.
+    void open(const QString& runId);
+    void showLive();
+    /// Attaches to the newest run that still works, after the library has been read.
+    void attachToRunning();
+    /// Leaves all workers alone; for closing the window.
+    void detachAll();
+
+Q_SIGNALS:
+    void shownChanged();
+    void stateChanged(); ///< of the shown or the live run
+    void launched();
+    void runEnded(); ///< the live run came to its end
+
+private:
+    void watch(RunSession* session);
+    void show(RunSession* session);
+
+    Workspace* m_workspace;
+    SessionFactory m_factory;
+    RunLibrary* m_library;
+    std::unique_ptr<RunSession> m_liveSession;
+    std::unique_ptr<RunSession> m_openedSession; ///< a run of the list, beside the live one
+    RunSession* m_shown = nullptr;
+};
+
+} // namespace lockstep::ui
