@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-FileCopyrightText: Lockstep contributors
+#include "ui/pages/monitor_page.h"
+
+#include "core/base/clock.h"
+#include "ui/charts/chart_pump.h"
+#include "ui/charts/line_chart.h"
+#include "ui/models/format.h"
+#include "ui/models/run_workers_model.h"
+#include "ui/pages/chart_card.h"
+#include "ui/pages/join_board.h"
+#include "ui/pages/run_header.h"
+#include "ui/pages/worker_strip.h"
+#include "ui/widgets/form.h"
+
+#include <QGridLayout>
+#include <QPushButton>
+#include <QStackedWidget>
+#include <QTimer>
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kRefreshMilliseconds = 100;
+
+/// Before the first step, the page says who is there rather than showing empty charts.
+bool isStarting(run::State state) {
+    return state == run::State::Idle || state == run::State::Validating ||
+           state == run::State::PreparingHosts || state == run::State::Deploying ||
+           state == run::State::Launching || state == run::State::Joining;
+}
+
+} // namespace
+
+MonitorPage::MonitorPage(RunDesk* desk, QWidget* parent)
+    : Page(parent)
+    , m_desk(desk)
+    , m_rateFeed(metrics::Quantity::SamplesPerSecond, WorkerFeed::Total::SamplesPerSecond,
+                 tr("total"))
+    , m_reduceFeed(metrics::Quantity::AllReduceMs, WorkerFeed::Total::None)
+    , m_workers(new RunWorkersModel(this))
+    , m_group(new ChartGroup(this))
+    , m_pump(new ChartPump(this))
+    , m_timer(new QTimer(this))
+    , m_pages(new QStackedWidget) {
+    auto* empty = new EmptyState("monitor", tr("Nothing has run yet"),
+                                 tr("Launch trains the job on the cluster. Loss, throughput and "
+                                    "all-reduce times appear here from the first step on."));
+    auto* launch = empty->addAction(tr("Launch"), "launch");
+    launch->setToolTip(tr("Launch the job on the cluster (F5)"));
+    connect(launch, &QPushButton::clicked, desk, &RunDesk::runPrimary);
+    m_pages->addWidget(empty);
+    m_pages->addWidget(makeRun());
+    makeColumn()->addWidget(m_pages, 1);
+
+    connect(desk, &RunDesk::shownChanged, this, &MonitorPage::showSession);
+    connect(desk, &RunDesk::stateChanged, this, &MonitorPage::refresh);
+    m_timer->setInterval(kRefreshMilliseconds);
+    connect(m_timer, &QTimer::timeout, this, [this] {
+        if (isVisible())
+            refresh();
+    });
+    m_timer->start();
+    showSession();
+}
+
+QWidget* MonitorPage::makeBanner() {
+    m_banner = new QFrame;
+    m_banner->setProperty("kind", QStringLiteral("notice"));
+    m_banner->setProperty("tone", QStringLiteral("accent"));
+    auto* row = new QHBoxLayout(m_banner);
+    row->setContentsMargins(12, 6, 6, 6);
+    row->addWidget(makeLabel(tr("You look at an earlier run. Another one is at work.")), 1);
+    auto* back = new QPushButton(tr("Show the running one"));
+    connect(back, &QPushButton::clicked, m_desk, &RunDesk::showLive);
+    row->addWidget(back);
+    m_banner->hide();
+    return m_banner;
+}
+
+QWidget* MonitorPage::makeRun() {
+    auto* run = new QWidget;
+    auto* column = new QVBoxLayout(run);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(12);
+    m_header = new RunHeader;
+    m_board = new JoinBoard(m_workers);
+    m_middle = new QStackedWidget;
+    m_middle->addWidget(makeCharts());
+    m_middle->addWidget(m_board);
+    m_strip = new QFrame;
+    m_strip->setProperty("kind", QStringLiteral("card"));
+    auto* inside = new QVBoxLayout(m_strip);
+    inside->setContentsMargins(12, 8, 12, 8);
+    inside->addWidget(new WorkerStrip(m_workers));
+    column->addWidget(makeBanner());
+    column->addWidget(m_header);
+    column->addWidget(m_middle, 1);
+    column->addWidget(m_strip);
+    return run;
+}
+
+QWidget* MonitorPage::makeCharts() {
+    auto* charts = new QWidget;
+    auto* grid = new QGridLayout(charts);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setSpacing(12);
+    const auto add = [&](const QString& title, const QString& unit, const ChartFeed* feed,
+                         QString (*format)(double), int row, int column, int rows) {
+        auto* chart = new LineChart(title, format, m_group);
+        chart->setFeed(feed);
+        chart->setEmptyText(tr("No steps yet"));
+        auto* card = new ChartCard(title, unit, chart);
+        const int place = static_cast<int>(m_cards.size());
+        connect(card, &ChartCard::fillRequested, this,
+                [this, place] { fill(m_filled == place ? -1 : place); });
+        connect(card, &ChartCard::leaveRequested, this, [this] { fill(-1); });
+        m_cards.append(card);
+        m_pump->add(chart);
+        grid->addWidget(card, row, column, rows, 1);
+        return card;
+    };
+    auto* loss = add(tr("Loss and metrics"), tr("by step"), &m_lossFeed, formatValue, 0, 0, 2);
+    add(tr("Throughput"), tr("samples/s"), &m_rateFeed, formatRate, 0, 1, 1);
+    add(
+        tr("All-reduce"), tr("ms per step"), &m_reduceFeed,
+        [](double ms) {
+            return QString::number(ms, 'f', ms < 10 ? 2 : ms < 100 ? 1 : 0);
+        },
+        1, 1, 1);
+    grid->setColumnStretch(0, 1);
+    grid->setColumnStretch(1, 1);
+    grid->setRowStretch(0, 1);
+    grid->setRowStretch(1, 1);
+    auto* choice = new Segments({tr("Both"), tr("Loss"), tr("Metrics")}, tr("Shown lines"));
+    connect(choice, &Segments::chosen, this, [this, loss](int index) {
+        m_lossFeed.setShow(static_cast<LossFeed::Show>(index));
+        loss->chart()->refresh();
+    });
+    loss->addControl(choice);
+    return charts;
+}
+
+void MonitorPage::fill(int chart) {
+    m_filled = chart;
+    for (int i = 0; i < m_cards.size(); ++i) {
+        m_cards[i]->setVisible(chart < 0 || chart == i);
+        m_cards[i]->setFilled(chart == i);
+    }
+    if (chart >= 0)
+        m_cards[chart]->chart()->setFocus();
+}
+
+QList<LineChart*> MonitorPage::charts() const {
+    QList<LineChart*> charts;
+    for (const ChartCard* card : m_cards)
+        charts.append(card->chart());
+    return charts;
+}
+
+void MonitorPage::showSession() {
+    const RunSession* session = m_desk->shown();
+    const metrics::Store* store = session ? &session->store() : nullptr;
+    for (StoreFeed* feed :
+         {static_cast<StoreFeed*>(&m_lossFeed), static_cast<StoreFeed*>(&m_rateFeed),
+          static_cast<StoreFeed*>(&m_reduceFeed)})
+        feed->setStore(store);
+    for (ChartCard* card : m_cards)
+        card->chart()->startOver();
+    m_group->setZoom({});
+    m_workers->setSession(session);
+    m_header->setSession(session);
+    m_board->setSession(session);
+    m_pages->setCurrentIndex(session ? 1 : 0);
+    refresh();
+}
+
+void MonitorPage::refresh() {
+    const RunSession* session = m_desk->shown();
+    if (!session)
+        return;
+    const RunSession* live = m_desk->live();
+    m_banner->setVisible(live && live != session);
+    const bool starting = isStarting(session->state()) && session->store().loss().isEmpty();
+    m_middle->setCurrentIndex(starting ? 1 : 0);
+    m_strip->setVisible(!starting && m_workers->rowCount() > 0);
+    m_workers->refresh();
+    m_header->refresh();
+    if (starting)
+        m_board->refresh(Clock::system().utcSeconds());
+}
+
+void MonitorPage::refreshNow() {
+    refresh();
+    for (ChartCard* card : m_cards)
+        card->chart()->refreshNow();
+}
+
+} // namespace lockstep::ui
