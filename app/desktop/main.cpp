@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
-// lockstep [CLUSTER.json] [JOB.json] [--theme system|light|dark]: the desktop application.
+// lockstep [CLUSTER.json] [JOB.json] [--theme system|light|dark] [--launch]: the desktop
+// application.
 // Everything is made here and handed to those who need it.
 #include "core/document/settings.h"
 #include "core/run/run_folder.h"
@@ -58,6 +59,7 @@ struct Arguments {
     QString cluster;
     QString job;
     std::optional<document::Theme> theme;
+    bool launches = false; ///< at once, where no run is at work
 };
 
 /// Documents in any order: which is which is told by their "format".
@@ -82,8 +84,13 @@ Arguments readArguments(const QCoreApplication& application) {
                                    QCoreApplication::translate("main", "Colours of the window."),
                                    QStringLiteral("system|light|dark"));
     parser.addOption(theme);
+    const QCommandLineOption launch(
+        QStringLiteral("launch"),
+        QCoreApplication::translate("main", "Launch at once, unless a run is still at work."));
+    parser.addOption(launch);
     parser.process(application);
     Arguments arguments;
+    arguments.launches = parser.isSet(launch);
     for (const QString& path : parser.positionalArguments())
         (kindOf(path) == Document::Job ? arguments.job : arguments.cluster) =
             QFileInfo(path).absoluteFilePath();
@@ -193,10 +200,13 @@ int main(int argc, char** argv) {
 
     // A run that was left at work is on the screen again, once.
     const auto attached = std::make_shared<QMetaObject::Connection>();
-    *attached = QObject::connect(&library, &RunLibrary::entriesChanged, &desk, [&desk, attached] {
-        QObject::disconnect(*attached);
-        desk.attachToRunning();
-    });
+    *attached = QObject::connect(&library, &RunLibrary::entriesChanged, &desk,
+                                 [&desk, &arguments, attached] {
+                                     QObject::disconnect(*attached);
+                                     desk.attachToRunning();
+                                     if (arguments.launches)
+                                         desk.launch(); // does nothing beside a run at work
+                                 });
     library.refresh();
     return QApplication::exec();
 }

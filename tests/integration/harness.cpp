@@ -136,13 +136,22 @@ QByteArray Machine::tfConfig(const std::vector<int>& ports, int index) {
     return QJsonDocument(document).toJson(QJsonDocument::Compact);
 }
 
-std::unique_ptr<QProcess> Machine::startCtl(const QStringList& arguments) const {
+std::unique_ptr<QProcess> Machine::start(const QString& program,
+                                         const QStringList& arguments) const {
     auto process = std::make_unique<QProcess>();
     process->setProcessEnvironment(m_environment);
     process->setWorkingDirectory(m_home.path());
     process->setStandardInputFile(QProcess::nullDevice());
-    process->start(QStringLiteral(LOCKSTEP_BIN_DIR "/lockstepctl"), arguments);
+    process->start(QStringLiteral(LOCKSTEP_BIN_DIR "/") + program, arguments);
     return process;
+}
+
+std::unique_ptr<QProcess> Machine::startCtl(const QStringList& arguments) const {
+    return start("lockstepctl", arguments);
+}
+
+std::unique_ptr<QProcess> Machine::startDesktop(const QStringList& arguments) const {
+    return start("lockstep", QStringList{"-platform", "offscreen"} + arguments);
 }
 
 std::unique_ptr<QProcess> Machine::startWorker(const QStringList& arguments,

@@ -66,6 +66,8 @@ public:
     Outcome ctl(const QStringList& arguments, int milliseconds = 60000) const;
     /// The same, not waited for; its output goes to `start`'s QProcess.
     std::unique_ptr<QProcess> startCtl(const QStringList& arguments) const;
+    /// The desktop application without a screen.
+    std::unique_ptr<QProcess> startDesktop(const QStringList& arguments) const;
     std::unique_ptr<QProcess> startWorker(const QStringList& arguments,
                                           const QByteArray& tfConfig) const;
     static Outcome finish(QProcess& process, int milliseconds = 60000);
@@ -85,6 +87,8 @@ public:
     QString controlRunFolder(const QString& run) const;
 
 private:
+    std::unique_ptr<QProcess> start(const QString& program, const QStringList& arguments) const;
+
     QTemporaryDir m_home;
     QProcessEnvironment m_environment;
 };

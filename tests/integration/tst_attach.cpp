@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
-// kill -9 of lockstepctl at random moments, then attach: nothing is lost and nothing is doubled.
+// kill -9 of lockstepctl and of the desktop at random moments, then attach: nothing is lost and
+// nothing is doubled.
 #include "core/metrics/csv.h"
 #include "core/run/run_folder.h"
 #include "tests/integration/harness.h"
@@ -101,22 +102,28 @@ private Q_SLOTS:
     }
 
     void attachingContinues_data() {
-        QTest::addColumn<QList<int>>("moments"); // ms of life of each lockstepctl that is killed
+        QTest::addColumn<bool>("byDesktop");
+        QTest::addColumn<QList<int>>("moments"); // ms of life of each program that is killed
         const int kills = qEnvironmentVariableIntValue("LOCKSTEP_KILLS");
         std::uniform_int_distribution<int> life(50, 2000);
         for (int i = 0; i < (kills > 0 ? kills : 4); ++i) {
             QList<int> moments{life(m_random)};
             if (i % 2)
                 moments += {life(m_random) / 2, life(m_random) / 2};
-            QTest::addRow("%d: %d kills, the first after %d ms", i, int(moments.size()), moments[0])
-                << moments;
+            const bool byDesktop = hasDesktop() && i % 4 >= 2;
+            QTest::addRow("%d: %d kills of %s, the first after %d ms", i, int(moments.size()),
+                          byDesktop ? "the desktop" : "lockstepctl", moments[0])
+                << byDesktop << moments;
         }
     }
     void attachingContinues() {
+        QFETCH(bool, byDesktop);
         QFETCH(QList<int>, moments);
         QString run;
         for (const int moment : moments) {
-            auto ctl = m_machine.startCtl(run.isEmpty() ? arguments() : QStringList{"attach", run});
+            auto ctl = byDesktop ? startDesktop(run.isEmpty())
+                                 : m_machine.startCtl(run.isEmpty() ? arguments()
+                                                                    : QStringList{"attach", run});
             if (run.isEmpty())
                 QVERIFY2(becomesTrue([&] { return !(run = newRun()).isEmpty(); }, 10000),
                          "no run appeared");
@@ -174,6 +181,20 @@ private:
         for (const QString& setting : settings)
             words << "--set" << setting;
         return words;
+    }
+
+    static bool hasDesktop() { return QFileInfo::exists(LOCKSTEP_BIN_DIR "/lockstep"); }
+
+    /// With the job of arguments(). Started again, it attaches to the run that is at work.
+    std::unique_ptr<QProcess> startDesktop(bool launches) const {
+        const QString data = QFileInfo(exampleJob("digits")).path() + "/digits.csv.gz";
+        QByteArray job = bytesOf(exampleJob("digits"));
+        job.replace("\"digits.csv.gz\"", "\"" + data.toUtf8() + "\"");
+        job.replace("\"epochs\": 30", "\"epochs\": 100");
+        QStringList words{m_machine.cluster(kWorkers), m_machine.write("desktop.job.json", job)};
+        if (launches)
+            words += "--launch";
+        return m_machine.startDesktop(words);
     }
 
     /// The run whose record is newer than all that were seen before.
