@@ -3,6 +3,7 @@
 #include "core/run/verdict.h"
 
 #include <algorithm>
+#include <csignal>
 
 namespace lockstep::run {
 
@@ -22,10 +23,12 @@ std::optional<Evidence> evidenceOf(const agent::ProcessState& state,
         return std::nullopt;
     if (said && !killed && !state.problem)
         return std::nullopt;
-    return Evidence{state.endedAt.value_or(0), state.task, state.task,
-                    "The worker " + state.task +
-                        " ended before its work was done: " + agent::describe(state) + ".",
-                    true};
+    std::string reason =
+        state.task + " ended before its work was done: " + agent::describe(state) + ".";
+    if (state.signal == SIGKILL)
+        reason += " Somebody killed it, or the kernel did because memory ran out on its host; the "
+                  "kernel's log there says so.";
+    return Evidence{state.endedAt.value_or(0), state.task, state.task, reason, true};
 }
 
 std::optional<Evidence> earliestCause(const std::vector<Evidence>& all) {

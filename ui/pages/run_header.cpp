@@ -10,10 +10,13 @@
 
 #include <QBoxLayout>
 
+#include <algorithm>
 #include <cmath>
 
 namespace lockstep::ui {
 namespace {
+
+constexpr qsizetype kMostValues = 6; // metrics beside the loss that fit in two lines
 
 QString progressText(const RunSession& session) {
     QStringList parts;
@@ -77,21 +80,16 @@ RunHeader::RunHeader(QWidget* parent)
 
 void RunHeader::setSession(const RunSession* session) {
     m_session = session;
+    clearFigures();
+    refresh();
+}
+
+void RunHeader::clearFigures() {
     while (QLayoutItem* item = m_row->takeAt(0)) {
         delete item->widget();
         delete item;
     }
     m_figures.clear();
-    refresh();
-}
-
-Figure* RunHeader::figure(const QString& key, const QString& name) {
-    Figure*& there = m_figures[key];
-    if (!there) {
-        there = new Figure(name);
-        m_row->addWidget(there);
-    }
-    return there;
 }
 
 void RunHeader::refresh() {
@@ -129,32 +127,44 @@ void RunHeader::showFailure() {
 
 void RunHeader::showFigures() {
     const metrics::Store& store = m_session->store();
-    const auto show = [this](const QString& key, const QString& name, const QString& value,
-                             Tone tone = Tone::Neutral) {
-        figure(key, name)->setValue(value, tone);
+    struct Shown {
+        QString name;
+        QString value;
+        Tone tone = Tone::Neutral;
     };
-    const auto toneFor = [](double value) {
-        return std::isfinite(value) ? Tone::Neutral : Tone::Error;
+    QList<Shown> shown;
+    const auto show = [&shown](const QString& name, double value) {
+        shown.append(
+            {name, formatValue(value), std::isfinite(value) ? Tone::Neutral : Tone::Error});
     };
     if (!store.loss().isEmpty())
-        show(QStringLiteral("loss"), QStringLiteral("loss"), formatValue(store.loss().lastValue()),
-             toneFor(store.loss().lastValue()));
-    for (const auto& name : store.epochValueNames()) {
-        const QString label = QString::fromStdString(name);
-        if (label == QStringLiteral("loss") || m_figures.size() > 8)
-            continue;
-        const double value = store.epochValue(name).lastValue();
-        show(label, label, formatValue(value), toneFor(value));
-    }
+        show(QStringLiteral("loss"), store.loss().lastValue());
+    for (const auto& name : store.epochValueNames())
+        if (name != "loss" && shown.size() <= kMostValues)
+            show(QString::fromStdString(name), store.epochValue(name).lastValue());
     if (!store.samplesPerSecond().isEmpty())
-        show(QStringLiteral("/rate"), tr("samples/s"),
-             formatRate(store.samplesPerSecond().lastValue()));
+        shown.append({tr("samples/s"), formatRate(store.samplesPerSecond().lastValue())});
     const double allReduce = newestMean(store, metrics::Quantity::AllReduceMs);
     if (std::isfinite(allReduce))
-        show(QStringLiteral("/reduce"), tr("all-reduce"), formatMilliseconds(allReduce));
+        shown.append({tr("all-reduce"), formatMilliseconds(allReduce)});
     const double step = newestMean(store, metrics::Quantity::StepMs);
     if (std::isfinite(step))
-        show(QStringLiteral("/step"), tr("step"), formatMilliseconds(step));
+        shown.append({tr("step"), formatMilliseconds(step)});
+
+    // Loss comes with the chief's first step, metrics with the first epoch: the row is made again
+    // so that each has its place.
+    const bool isSame =
+        std::equal(shown.begin(), shown.end(), m_figures.begin(), m_figures.end(),
+                   [](const Shown& one, const auto& there) { return one.name == there.first; });
+    if (!isSame)
+        clearFigures();
+    for (qsizetype i = 0; i < shown.size(); ++i) {
+        if (!isSame) {
+            m_figures.append({shown[i].name, new Figure(shown[i].name)});
+            m_row->addWidget(m_figures.back().second);
+        }
+        m_figures[i].second->setValue(shown[i].value, shown[i].tone);
+    }
 }
 
 } // namespace lockstep::ui

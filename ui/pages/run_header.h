@@ -7,7 +7,9 @@
 #include "ui/models/run_session.h"
 #include "ui/widgets/form.h"
 
-#include <map>
+#include <QList>
+
+#include <utility>
 
 namespace lockstep::ui {
 
@@ -22,7 +24,7 @@ public:
     void refresh();
 
 private:
-    Figure* figure(const QString& key, const QString& name);
+    void clearFigures();
     void showFailure();
     void showFigures();
 
@@ -33,7 +35,7 @@ private:
     QFrame* m_notice;
     ProblemLabel* m_failure;
     FlowLayout* m_row;
-    std::map<QString, Figure*> m_figures;
+    QList<std::pair<QString, Figure*>> m_figures; ///< by name, in the order of the row
 };
 
 } // namespace lockstep::ui
