@@ -27,6 +27,15 @@ std::int64_t sizeOf(const std::string& path) {
     return ::stat(path.c_str(), &info) == 0 ? info.st_size : 0;
 }
 
+Status createEmpty(const std::string& path) {
+    LOCKSTEP_TRY(files::makeFolders(path.substr(0, path.rfind('/')), 0700));
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return files::fromErrno(errno, "write", path);
+    ::close(fd);
+    return {};
+}
+
 } // namespace
 
 TaskFollower::TaskFollower(const RunFolder& folder, std::string task, int attempt, QObject* parent)
@@ -107,6 +116,10 @@ void TaskFollower::follow(OpenFollow open, std::chrono::milliseconds patience) {
     m_patience = patience;
     m_mode = Mode::Following;
     m_lastLife = Monotonic::now();
+    // The host has all three from the start; a worker that prints nothing leaves them empty.
+    for (const Copy& copy : m_copies)
+        if (const auto made = createEmpty(copy.path); !made)
+            return fail(made.error());
     openStream();
 }
 
@@ -155,7 +168,6 @@ Status TaskFollower::append(const agent::FileBytes& bytes) {
                          "The host sent bytes from " + std::to_string(bytes.offset) +
                              " on, but the copy holds " + std::to_string(copy.size) + ".",
                          copy.path};
-        LOCKSTEP_TRY(files::makeFolders(copy.path.substr(0, copy.path.rfind('/')), 0700));
         const int fd = ::open(copy.path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
         if (fd < 0)
             return files::fromErrno(errno, "write", copy.path);

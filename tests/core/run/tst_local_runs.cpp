@@ -131,7 +131,8 @@ private Q_SLOTS:
                 const auto there = files::read(place.runFolder + "/" + name);
                 const auto here = files::read(folder.attemptFolder(place.task, 1) + "/" + name);
                 QVERIFY(there);
-                QCOMPARE(here ? *here : std::string(), *there);
+                QVERIFY(here);
+                QCOMPARE(*here, *there);
             }
         const json::Value result = controller.result();
         QCOMPARE(result.find("status")->toString(), std::string("finished"));
