@@ -137,7 +137,8 @@ void LineChart::paintAxes(QPainter& painter) const {
     for (const double tick : range.ticks()) {
         const qreal y = at({0, tick}).y();
         // The step decides the decimals, so that all ticks of an axis look alike.
-        const QString text = range.max >= 10000 || (range.step < 1e-6)
+        const QString text = tick == 0 ? QStringLiteral("0")
+                             : range.max >= 10000 || (range.step < 1e-6)
                                  ? m_format(tick)
                                  : QString::number(tick, 'f', decimalsFor(range.step));
         painter.drawText(QRectF(0, y - 10, plot.left() - 8, 20), Qt::AlignRight | Qt::AlignVCenter,
@@ -145,7 +146,7 @@ void LineChart::paintAxes(QPainter& painter) const {
     }
     const auto [from, to] = shownX();
     const auto& crosshair = m_group->crosshair();
-    const int wanted = std::clamp(static_cast<int>(plot.width()) / 90, 2, 8);
+    const int wanted = std::clamp(static_cast<int>(plot.width()) / 64, 2, 8);
     for (const double tick : wholeTicks(from, to, wanted)) {
         const QString text = formatCount(static_cast<std::int64_t>(tick));
         const qreal x = at({tick, 0}).x();
@@ -154,9 +155,15 @@ void LineChart::paintAxes(QPainter& painter) const {
         const qreal half = metrics.horizontalAdvance(text) / 2 + 2;
         painter.drawText(QRectF(x - half, plot.bottom() + 5, 2 * half, 16), Qt::AlignCenter, text);
     }
-    if (m_data.columns > 0 && m_data.samples > 2 * m_data.columns)
-        painter.drawText(QRectF(plot.left(), plot.top() - 9, plot.width() - 4, 16), Qt::AlignRight,
-                         QStringLiteral("1:%1").arg(formatCount(m_data.samples / m_data.columns)));
+    if (m_data.columns > 0 && m_data.samples > 2 * m_data.columns) {
+        // How many values a place of the chart stands for; its extremes are all drawn.
+        const QString ratio =
+            QStringLiteral("1:%1").arg(formatCount(m_data.samples / m_data.columns));
+        const qreal wide = metrics.horizontalAdvance(ratio) + 6;
+        const QRectF box(plot.right() - wide, plot.top() + 3, wide, 16);
+        painter.fillRect(box, currentTokens().surface);
+        painter.drawText(box, Qt::AlignCenter, ratio);
+    }
 }
 
 void LineChart::paintMarks(QPainter& painter) const {

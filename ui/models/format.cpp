@@ -128,6 +128,13 @@ QString formatMomentLong(double utcSeconds) {
            moment.timeZoneAbbreviation();
 }
 
+QString formatMomentShort(double utcSeconds) {
+    if (!(utcSeconds > 0))
+        return kNone;
+    return QLocale::c().toString(QDateTime::fromMSecsSinceEpoch(std::llround(utcSeconds * 1000)),
+                                 QStringLiteral("d MMM yyyy HH:mm"));
+}
+
 QString formatClock(double utcSeconds) {
     if (!(utcSeconds > 0))
         return QStringLiteral("--:--:--");

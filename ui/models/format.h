@@ -30,6 +30,8 @@ QString formatValue(double value);
 QString formatMoment(double utcSeconds, double nowUtcSeconds);
 /// "30 January 2026 08:14:03 CET": for tooltips.
 QString formatMomentLong(double utcSeconds);
+/// "30 Jan 2026 08:14": for small places.
+QString formatMomentShort(double utcSeconds);
 /// "08:14:03": the local clock, for logs.
 QString formatClock(double utcSeconds);
 

@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "ui/models/run_feeds.h"
 
+#include "ui/models/run_words.h"
+
 #include <QObject>
 
 #include <algorithm>
@@ -82,15 +84,12 @@ void addBand(ChartData& data, const std::vector<const metrics::Worker*>& workers
     data.lines.append(median);
 }
 
-/// The worker whose own work (input, compute, update) took longest so far.
-const metrics::Worker* slowest(const std::vector<const metrics::Worker*>& workers) {
-    const auto own = [](const metrics::Worker* w) {
-        const auto& s = w->soFar;
-        return s.steps > 0 ? (s.inputMs + s.computeMs + s.updateMs) / s.steps : 0.0;
-    };
-    const auto at = std::max_element(workers.begin(), workers.end(),
-                                     [&](auto* a, auto* b) { return own(a) < own(b); });
-    return at == workers.end() ? nullptr : *at;
+/// The worker that is clearly slower than the others, if there is one.
+const metrics::Worker* straggler(const metrics::Store& store) {
+    for (const auto* worker : store.workers())
+        if (!slowPart(*worker, store).isEmpty())
+            return worker;
+    return nullptr;
 }
 
 ChartLine lineOf(const metrics::Worker& worker, int color) {
@@ -180,7 +179,7 @@ ChartData WorkerFeed::pull(const ChartRequest& request) const {
     }
     if (static_cast<int>(workers.size()) > kSingleLines) {
         addBand(data, workers, m_quantity, request);
-        if (const auto* worker = slowest(workers)) {
+        if (const auto* worker = straggler(*store())) {
             ChartLine line = lineOf(*worker, 1);
             addSeries(line, worker->of(m_quantity), request, data);
             data.lines.append(line);

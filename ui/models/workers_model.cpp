@@ -61,34 +61,35 @@ void WorkersModel::sync() {
         ++tail;
     const auto first = static_cast<int>(head);
     const auto last = static_cast<int>(m_workers.size() - tail) - 1;
-    if (fresh.size() == m_workers.size() && last > first) {
+    // Rows move with what they said; their new tasks and ranks come with refresh() afterwards.
+    const auto old = m_workers.begin() + first;
+    if (fresh.size() > m_workers.size()) {
+        const auto count = static_cast<int>(fresh.size() - m_workers.size());
+        beginInsertRows({}, last + 1, last + count);
+        m_workers.insert(m_workers.begin() + last + 1, fresh.begin() + last + 1,
+                         fresh.begin() + last + 1 + count);
+        m_ranks.insert(m_ranks.begin() + last + 1, static_cast<std::size_t>(count), -1);
+        endInsertRows();
+    } else if (fresh.size() < m_workers.size()) {
+        const auto count = static_cast<int>(m_workers.size() - fresh.size());
+        beginRemoveRows({}, last - count + 1, last);
+        m_workers.erase(m_workers.begin() + last - count + 1, m_workers.begin() + last + 1);
+        m_ranks.erase(m_ranks.begin() + last - count + 1, m_ranks.begin() + last + 1);
+        endRemoveRows();
+    } else if (last > first) {
         // One worker moved down, or up: the rest of the part is as before.
         const auto same = [](const auto& a, const auto& b) { return isSame(a, b); };
-        const auto old = m_workers.begin() + first;
         const auto now = fresh.begin() + first;
-        const auto n = last - first;
+        const int n = last - first;
         if (isSame(*old, now[n]) && std::equal(old + 1, old + n + 1, now, same)) {
             beginMoveRows({}, first, first, {}, last + 1);
-            m_workers = fresh;
-            readRanks();
+            std::rotate(old, old + 1, old + n + 1);
             endMoveRows();
         } else if (isSame(old[n], *now) && std::equal(old, old + n, now + 1, same)) {
             beginMoveRows({}, last, last, {}, first);
-            m_workers = fresh;
-            readRanks();
+            std::rotate(old, old + n, old + n + 1);
             endMoveRows();
         }
-    } else if (fresh.size() > m_workers.size()) {
-        beginInsertRows({}, last + 1, last + static_cast<int>(fresh.size() - m_workers.size()));
-        m_workers = fresh;
-        readRanks();
-        endInsertRows();
-    } else if (fresh.size() < m_workers.size()) {
-        const auto gone = static_cast<int>(m_workers.size() - fresh.size());
-        beginRemoveRows({}, last - gone + 1, last);
-        m_workers = fresh;
-        readRanks();
-        endRemoveRows();
     }
     m_workers = fresh;
     readRanks();

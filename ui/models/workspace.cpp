@@ -107,8 +107,10 @@ QString Workspace::title(Document document) const {
 }
 
 bool Workspace::isModified(Document document) const {
-    return document == Document::Cluster ? m_clusterDocument.isModified()
-                                         : m_jobDocument.isModified();
+    const bool isCluster = document == Document::Cluster;
+    if (file(document).isEmpty())
+        return isCluster ? cluster().document() != m_newCluster : jobDocument() != m_newJob;
+    return isCluster ? m_clusterDocument.isModified() : m_jobDocument.isModified();
 }
 
 void Workspace::newDocument(Document document) {
@@ -117,9 +119,11 @@ void Workspace::newDocument(Document document) {
         auto spec = cluster::localCluster(kLocalWorkers, kFirstPort);
         spec.setName("local");
         m_clusterDocument = document::newCluster(std::move(spec));
+        m_newCluster = cluster().document();
         clusterReplaced();
     } else {
         m_jobDocument = document::newJob("untitled");
+        m_newJob = jobDocument();
         jobReplaced();
     }
 }

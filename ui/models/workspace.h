@@ -98,6 +98,8 @@ private:
 
     document::ClusterDocument m_clusterDocument;
     document::JobDocument m_jobDocument;
+    json::Value m_newCluster; ///< as a new one begins, to tell an untouched one
+    json::Value m_newJob;
     JobDescription m_description;
     QList<PlacedProblem> m_problems;
     QUndoStack* m_undo;

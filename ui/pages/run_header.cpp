@@ -35,7 +35,9 @@ QString progressText(const RunSession& session) {
     if (progress.seconds > 0)
         parts.append(formatDuration(progress.seconds));
     if (progress.remaining && !session.isOver())
-        parts.append(QObject::tr("about %1 left").arg(formatDuration(*progress.remaining)));
+        parts.append(*progress.remaining < 1
+                         ? QObject::tr("nearly done")
+                         : QObject::tr("about %1 left").arg(formatDuration(*progress.remaining)));
     if (session.isReadOnly())
         parts.append(QObject::tr("followed: another program started it"));
     else if (!session.isCaughtUp())

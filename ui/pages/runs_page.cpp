@@ -21,7 +21,7 @@
 
 namespace lockstep::ui {
 namespace {
-constexpr int kDetailWidth = 264;
+constexpr int kDetailWidth = 280;
 } // namespace
 
 RunsPage::RunsPage(RunDesk* desk, QWidget* parent)
@@ -62,10 +62,16 @@ QWidget* RunsPage::makeTable() {
     m_table->verticalHeader()->setDefaultSectionSize(44);
     auto* header = m_table->horizontalHeader();
     header->setHighlightSections(false);
-    header->setSectionResizeMode(QHeaderView::ResizeToContents);
+    header->setSectionResizeMode(QHeaderView::Fixed);
+    for (const auto& [column, width] :
+         {std::pair(RunsModel::Column::Status, 104), std::pair(RunsModel::Column::Started, 112),
+          std::pair(RunsModel::Column::Duration, 92), std::pair(RunsModel::Column::Loss, 92)})
+        header->resizeSection(int(column), width);
     header->setSectionResizeMode(int(RunsModel::Column::Name), QHeaderView::Stretch);
     header->setSectionResizeMode(int(RunsModel::Column::Curve), QHeaderView::Fixed);
     header->resizeSection(int(RunsModel::Column::Curve), 112);
+    m_table->setColumnHidden(int(RunsModel::Column::Workers), true); // stands below the name
+    m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this,
             &RunsPage::showDetail);
     connect(m_table, &QTableView::activated, this, &RunsPage::openSelected);
@@ -146,7 +152,7 @@ void RunsPage::showDetail() {
     };
     add(tr("Run"), QString::fromStdString(entry.id));
     add(tr("Status"), wordsOf(entry.status).text);
-    add(tr("Started"), formatMomentLong(entry.startedAt));
+    add(tr("Started"), formatMomentShort(entry.startedAt));
     if (entry.endedAt)
         add(tr("Duration"), formatDuration(*entry.endedAt - entry.startedAt));
     add(tr("Workers"), QString::number(entry.workers));

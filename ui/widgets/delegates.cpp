@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "ui/widgets/delegates.h"
 
+#include "ui/models/format.h"
 #include "ui/models/log_model.h"
 #include "ui/models/run_words.h"
 #include "ui/models/runs_model.h"
@@ -223,12 +224,18 @@ void RunDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
         paintDot(*painter, QRectF(inner.left(), inner.top(), 12, inner.height()), shapeOf(mood),
                  t.tone(toneOf(mood)));
         drawText(*painter, inner.adjusted(20, 0, 0, 0), option.font, t.text, text);
+    } else if (column == RunsModel::Column::Name) {
+        const qreal half = inner.height() / 2;
+        const QModelIndex workers = index.siblingAtColumn(int(RunsModel::Column::Workers));
+        drawText(*painter, inner.adjusted(0, 6, 0, -half + 2),
+                 scaled(option.font, 1, QFont::DemiBold), t.text, text);
+        drawText(*painter, inner.adjusted(0, half, 0, -5), scaled(option.font, 0.88), t.muted,
+                 countWords(workers.data().toInt(), tr("1 worker"), tr("%1 workers")));
     } else {
-        const bool name = column == RunsModel::Column::Name;
         const auto alignment =
             Qt::Alignment(index.data(Qt::TextAlignmentRole).toInt()) | Qt::AlignVCenter;
-        drawText(*painter, inner, scaled(option.font, 1, name ? QFont::DemiBold : QFont::Normal),
-                 name || column == RunsModel::Column::Loss ? t.text : t.muted, text, alignment);
+        drawText(*painter, inner, option.font, column == RunsModel::Column::Loss ? t.text : t.muted,
+                 text, alignment);
     }
     painter->restore();
 }

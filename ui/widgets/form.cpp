@@ -39,12 +39,12 @@ Field::Field(const QString& label, QWidget* editor, QWidget* parent)
 void Field::setProblem(const Problem* problem) {
     m_problem->setProblem(problem);
     m_note->setVisible(!problem && !m_note->text().isEmpty());
-    show(!problem                               ? QString()
-         : problem->severity == Severity::Error ? QStringLiteral("error")
-                                                : QStringLiteral("warning"));
+    setMark(!problem                               ? QString()
+            : problem->severity == Severity::Error ? QStringLiteral("error")
+                                                   : QStringLiteral("warning"));
 }
 
-void Field::show(const QString& mark) {
+void Field::setMark(const QString& mark) {
     m_editor->setAccessibleDescription(m_problem->text());
     setLook(m_editor, "problem", mark);
 }

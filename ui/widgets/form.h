@@ -30,7 +30,7 @@ public:
     QWidget* editor() const { return m_editor; }
 
 private:
-    void show(const QString& mark);
+    void setMark(const QString& mark);
     QWidget* m_editor;
     ProblemLabel* m_problem;
     QLabel* m_note;

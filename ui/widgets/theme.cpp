@@ -41,7 +41,7 @@ Tokens makeTokens(bool dark) {
     t.good = hex(dark ? "#4AC26B" : "#1A7F37");
     t.warning = hex(dark ? "#D4A72C" : "#9A6700");
     t.error = hex(dark ? "#FF7B72" : "#C6252D");
-    t.warningTint = hex(dark ? "#352D17" : "#FDF5DF");
+    t.warningTint = hex(dark ? "#352D17" : "#FEF9EB");
     t.errorTint = hex(dark ? "#3A2224" : "#FCEBEC");
     t.input = hex(dark ? "#E8A33D" : "#C77700");
     t.compute = hex(dark ? "#62B0F0" : "#1F6FB2");
