@@ -269,6 +269,22 @@ private Q_SLOTS:
         const QStringList cut = cutTexts(scene.window);
         QVERIFY2(cut.isEmpty(), qPrintable(cut.join(QLatin1Char('\n'))));
     }
+
+    /// Run again with QT_SCALE_FACTOR 1.25, 1.5 and 2.
+    void isUncutAtThisScale() {
+        applyTheme(*qApp, ThemeChoice::Light);
+        Scene scene;
+        scene.train(3, 200);
+        show(scene, QSize(1024, 700));
+        const QPixmap image = scene.window.grab();
+        const qreal ratio = image.devicePixelRatio();
+        if (qEnvironmentVariableIsSet("QT_SCALE_FACTOR"))
+            QCOMPARE(ratio, qEnvironmentVariable("QT_SCALE_FACTOR").toDouble());
+        QCOMPARE(image.size(), (QSizeF(1024, 700) * ratio).toSize());
+        QVERIFY(image.save(QStringLiteral("%1/monitor-at-%2.png").arg(folder()).arg(ratio)));
+        const QStringList cut = cutTexts(scene.window);
+        QVERIFY2(cut.isEmpty(), qPrintable(cut.join(QLatin1Char('\n'))));
+    }
 };
 
 QTEST_MAIN(ScreensTest)

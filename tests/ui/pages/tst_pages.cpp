@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-FileCopyrightText: Lockstep contributors
+#include "core/base/json_reader.h"
+#include "tests/ui/support/made_up_run.h"
+#include "ui/models/run_desk.h"
+#include "ui/pages/cluster_page.h"
+#include "ui/pages/job_page.h"
+#include "ui/pages/monitor_page.h"
+#include "ui/pages/runs_page.h"
+#include "ui/widgets/theme.h"
+
+#include <QAbstractButton>
+#include <QApplication>
+#include <QClipboard>
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListView>
+#include <QPlainTextEdit>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QTableView>
+#include <QTest>
+#include <QUndoStack>
+
+using namespace lockstep;
+using namespace lockstep::ui;
+
+namespace {
+
+QWidget* named(const QWidget& page, const QString& name) {
+    for (auto* widget : page.findChildren<QWidget*>())
+        if (widget->accessibleName() == name)
+            return widget;
+    return nullptr;
+}
+
+QAbstractButton* button(const QWidget& page, const QString& text) {
+    for (auto* each : page.findChildren<QAbstractButton*>())
+        if (each->text() == text)
+            return each;
+    return nullptr;
+}
+
+void expose(QWidget& page) {
+    page.resize(1000, 640);
+    page.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&page));
+}
+
+} // namespace
+
+class PagesTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase() { applyTheme(*qApp, ThemeChoice::Light); }
+
+    void everyControlHasANameForScreenReaders() {
+        Workspace workspace;
+        MadeUpLibrary library;
+        library.set(madeUpHistory());
+        RunDesk desk(
+            &workspace, [] { return std::make_unique<MadeUpSession>(); }, &library);
+        ClusterPage cluster(&workspace);
+        JobPage job(&workspace);
+        MonitorPage monitor(&desk);
+        RunsPage runs(&desk);
+        for (const QWidget* page : {static_cast<QWidget*>(&cluster), static_cast<QWidget*>(&job),
+                                    static_cast<QWidget*>(&monitor), static_cast<QWidget*>(&runs)})
+            for (const auto* widget : page->findChildren<QWidget*>()) {
+                const bool isControl = qobject_cast<const QAbstractButton*>(widget) ||
+                                       qobject_cast<const QComboBox*>(widget) ||
+                                       qobject_cast<const QSpinBox*>(widget) ||
+                                       qobject_cast<const QAbstractItemView*>(widget) ||
+                                       qobject_cast<const QPlainTextEdit*>(widget) ||
+                                       (qobject_cast<const QLineEdit*>(widget) &&
+                                        !qobject_cast<const QSpinBox*>(widget->parent()));
+                if (!isControl || widget->objectName().startsWith(QStringLiteral("qt_")) ||
+                    widget->inherits("QComboBoxListView") ||
+                    widget->inherits("QTableCornerButton") || widget->inherits("QHeaderView"))
+                    continue;
+                const auto* asButton = qobject_cast<const QAbstractButton*>(widget);
+                const bool hasName = !widget->accessibleName().isEmpty() ||
+                                     (asButton && !asButton->text().isEmpty());
+                QVERIFY2(hasName, widget->metaObject()->className());
+            }
+    }
+
+    void makesLocalWorkersInOneClickAndUndoesIt() {
+        Workspace workspace;
+        ClusterPage page(&workspace);
+        expose(page);
+        static_cast<QSpinBox*>(named(page, QStringLiteral("Number of local workers")))->setValue(5);
+        QSignalSpy noticed(&page, &Page::noticed);
+        button(page, QStringLiteral("Local workers"))->click();
+        QCOMPARE(workspace.cluster().size(), std::size_t{5});
+        QCOMPARE(noticed.size(), 1);
+        QVERIFY(noticed[0][1].toBool());
+        workspace.undoStack()->undo();
+        QCOMPARE(workspace.cluster().size(), std::size_t{2});
+    }
+
+    void reordersAndRemovesByKeyboard() {
+        Workspace workspace;
+        ClusterPage page(&workspace);
+        expose(page);
+        button(page, QStringLiteral("Local workers"))->click();
+        const auto before = workspace.cluster().workers();
+        auto* list = page.findChild<QListView*>();
+        list->setFocus();
+        QTRY_VERIFY(list->hasFocus());
+        QTest::keyClick(list, Qt::Key_Down, Qt::AltModifier);
+        QCOMPARE(workspace.cluster().workers()[1].address, before[0].address);
+        QCOMPARE(list->currentIndex().row(), 1);
+        QTest::keyClick(list, Qt::Key_Up, Qt::AltModifier);
+        QCOMPARE(workspace.cluster().workers()[0].address, before[0].address);
+        QTest::keyClick(list, Qt::Key_Delete);
+        QCOMPARE(workspace.cluster().size(), before.size() - 1);
+        QCOMPARE(workspace.cluster().workers()[0].address, before[1].address);
+    }
+
+    void showsTheTfConfigOfTheSelectedTaskAsItIsTyped() {
+        Workspace workspace;
+        ClusterPage page(&workspace);
+        expose(page);
+        auto* code = static_cast<QPlainTextEdit*>(
+            named(page, QStringLiteral("TF_CONFIG of the selected task")));
+        auto* address =
+            static_cast<QLineEdit*>(named(page, QStringLiteral("Address for the other workers")));
+        address->setFocus();
+        address->selectAll();
+        QTest::keyClicks(address, QStringLiteral("10.0.0.9:4000"));
+        QVERIFY(code->toPlainText().contains(QStringLiteral("10.0.0.9:4000")));
+        QCOMPARE(address->text(), QStringLiteral("10.0.0.9:4000"));
+        named(page, QStringLiteral("Copy TF_CONFIG as it is sent"));
+        static_cast<QAbstractButton*>(named(page, QStringLiteral("Copy TF_CONFIG as it is sent")))
+            ->click();
+        const auto task = workspace.cluster().workers()[0].task;
+        QCOMPARE(QApplication::clipboard()->text().toStdString(),
+                 cluster::tfConfigFor(workspace.cluster(), task)->dump());
+        workspace.undoStack()->undo(); // the whole typing
+        QVERIFY(!code->toPlainText().contains(QStringLiteral("10.0.0.9")));
+    }
+
+    void computesTheJobAsItIsTyped() {
+        Workspace workspace;
+        JobPage page(&workspace);
+        expose(page);
+        auto* epochs = static_cast<QLineEdit*>(named(page, QStringLiteral("Epochs")));
+        epochs->setFocus();
+        epochs->selectAll();
+        QTest::keyClicks(epochs, QStringLiteral("12"));
+        QTest::keyClick(epochs, Qt::Key_Return);
+        QCOMPARE(workspace.job().fit.epochs, 12);
+        auto* batch = static_cast<QLineEdit*>(named(page, QStringLiteral("Batch size")));
+        batch->setFocus();
+        batch->selectAll();
+        QTest::keyClicks(batch, QStringLiteral("48"));
+        QTest::keyClick(batch, Qt::Key_Return);
+        QCOMPARE(workspace.batching().globalBatch, 48);
+        button(page, QStringLiteral("Per replica"))->click();
+        QCOMPARE(workspace.job().fit.batchSizePerReplica, std::optional<std::int64_t>(48));
+        bool shown = false;
+        for (const auto* label : page.findChildren<QLabel*>())
+            shown = shown || label->text() == QStringLiteral("96");
+        QVERIFY2(shown, "the panel shows the global batch of two replicas");
+    }
+
+    void keepsTheJsonInStepBothWays() {
+        Workspace workspace;
+        JobPage page(&workspace);
+        expose(page);
+        page.showTab(JobPage::Tab::Json);
+        auto* text = static_cast<QPlainTextEdit*>(named(page, QStringLiteral("The job as JSON")));
+        QTRY_VERIFY(text->hasFocus());
+        QString changed = text->toPlainText();
+        changed.replace(QStringLiteral("\"untitled\""), QStringLiteral("\"renamed\""));
+        text->selectAll();
+        text->insertPlainText(changed);
+        QCOMPARE(workspace.job().name, std::string("renamed"));
+        text->selectAll();
+        text->insertPlainText(QStringLiteral("{\"format\": "));
+        QCOMPARE(workspace.job().name, std::string("renamed"));
+        QVERIFY(workspace.editJob(QStringLiteral("x"), "name", "again").ok());
+        QVERIFY(text->toPlainText().contains(QStringLiteral("\"again\"")));
+    }
+
+    void setsALearningRateOnAnOptimizerThatWasOnlyNamed() {
+        Workspace workspace;
+        QVERIFY(workspace.editJob(QStringLiteral("x"), "compile.optimizer", "adam").ok());
+        JobPage page(&workspace);
+        expose(page);
+        auto* rate = static_cast<QLineEdit*>(named(page, QStringLiteral("Learning rate")));
+        QCOMPARE(rate->text(), QStringLiteral("0.001"));
+        rate->setFocus();
+        rate->selectAll();
+        QTest::keyClicks(rate, QStringLiteral("0.01"));
+        QTest::keyClick(rate, Qt::Key_Return);
+        QCOMPARE(job::baseLearningRate(workspace.job().compile.optimizer), std::optional(0.01));
+    }
+
+    void namesTheMissingWorkerAndTheDeadlineWhileJoining() {
+        Workspace workspace;
+        MadeUpLibrary library;
+        MadeUpSession* session = nullptr;
+        RunDesk desk(
+            &workspace,
+            [&session] {
+                auto made = std::make_unique<MadeUpSession>();
+                session = made.get();
+                return made;
+            },
+            &library);
+        MonitorPage page(&desk);
+        expose(page);
+        desk.launch();
+        session->m_record = madeUpRecord(2);
+        const double now = Clock::system().utcSeconds();
+        session->m_store.add("worker:0", 1,
+                             {now, wire::PhaseChanged{wire::Phase::Joining, {"worker:1"}, 50}});
+        session->setState(run::State::Joining);
+        page.refreshNow();
+        QString said;
+        for (const auto* label : page.findChildren<QLabel*>())
+            if (label->isVisible() && label->text().contains(QStringLiteral("worker:1")))
+                said = label->text();
+        QVERIFY2(said.contains(QStringLiteral("given up in")), qPrintable(said));
+    }
+
+    void asksBeforeARunIsRemoved() {
+        Workspace workspace;
+        MadeUpLibrary library;
+        library.set(madeUpHistory());
+        RunDesk desk(
+            &workspace, [] { return std::make_unique<MadeUpSession>(); }, &library);
+        RunsPage page(&desk);
+        expose(page);
+        QVERIFY(!button(page, QStringLiteral("Export model"))->isEnabled()); // it still runs
+        page.findChild<QTableView*>()->selectRow(1);
+        QVERIFY(button(page, QStringLiteral("Export model"))->isEnabled());
+        button(page, QStringLiteral("Remove"))->click();
+        QTRY_VERIFY(QApplication::activeModalWidget());
+        QApplication::activeModalWidget()->close();
+    }
+};
+
+QTEST_MAIN(PagesTest)
+#include "tst_pages.moc"
