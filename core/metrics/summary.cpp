@@ -70,19 +70,25 @@ Value summarize(const Store& store) {
         epochs.append(std::move(one));
     }
     Value result = Value::object({{"workers", static_cast<int>(store.workers().size())}});
-    Value final = epochs.size() > 0 ? epochs.items().back() : Value();
+    Value final;
+    if (epochs.size() > 0)
+        final = epochs.items().back();
     result.set("epochs", std::move(epochs));
     result.set("final", std::move(final));
     result.set("digest", digests(store));
-    const auto means = slowestMeans(store);
-    result.set("samples_per_second",
-               means && means->seconds > 0 ? number(means->rows / means->seconds) : Value());
-    result.set("step_ms", !means ? Value()
-                                 : Value::object({{"input", number(means->input)},
-                                                  {"compute", number(means->compute)},
-                                                  {"all_reduce_wait", number(means->wait)},
-                                                  {"update", number(means->update)},
-                                                  {"total", number(means->total)}}));
+    Value rate;
+    Value times;
+    if (const auto means = slowestMeans(store)) {
+        if (means->seconds > 0)
+            rate = number(means->rows / means->seconds);
+        times = Value::object({{"input", number(means->input)},
+                               {"compute", number(means->compute)},
+                               {"all_reduce_wait", number(means->wait)},
+                               {"update", number(means->update)},
+                               {"total", number(means->total)}});
+    }
+    result.set("samples_per_second", std::move(rate));
+    result.set("step_ms", std::move(times));
     return result;
 }
 
