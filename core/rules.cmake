@@ -77,6 +77,8 @@ function(lockstep_test SOURCE)
     add_executable(${target} ${SOURCE} ${ARG_EXTRA_SOURCES})
     set_target_properties(${target} PROPERTIES AUTOMOC ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_link_libraries(${target} PRIVATE ${ARG_LIBS} Qt6::Test product_flags)
+    # Tests are compiled for the person who waits, not for the machine that runs them.
+    target_compile_options(${target} PRIVATE -O1 -g1)
     target_compile_definitions(${target} PRIVATE
         LOCKSTEP_SOURCE_DIR="${PROJECT_SOURCE_DIR}" LOCKSTEP_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}"
         LOCKSTEP_BUILD_DIR="${CMAKE_BINARY_DIR}")

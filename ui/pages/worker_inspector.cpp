@@ -79,7 +79,7 @@ WorkerInspector::WorkerInspector(Workspace* workspace, QWidget* parent)
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(m_card);
-    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
 
     connect(m_name, &QLineEdit::textEdited, this, [this](const QString& text) {
         edit(tr("Rename worker"), "name", [&](auto& worker) { worker.name = text.toStdString(); });

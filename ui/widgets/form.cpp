@@ -33,7 +33,9 @@ Field::Field(const QString& label, QWidget* editor, QWidget* parent)
     layout->addWidget(editor);
     layout->addWidget(m_problem);
     layout->addWidget(m_note);
-    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
+    // Not Maximum: that is the height at the preferred width, and a narrow problem needs more lines.
+    layout->addStretch(1);
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
 }
 
 void Field::setProblem(const Problem* problem) {
