@@ -33,7 +33,8 @@ Field::Field(const QString& label, QWidget* editor, QWidget* parent)
     layout->addWidget(editor);
     layout->addWidget(m_problem);
     layout->addWidget(m_note);
-    // Not Maximum: that is the height at the preferred width, and a narrow problem needs more lines.
+    // Not Maximum: that is the height at the preferred width, and a narrow problem needs more
+    // lines.
     layout->addStretch(1);
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Preferred);
 }
