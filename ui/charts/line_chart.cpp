@@ -50,7 +50,7 @@ LineChart::LineChart(const QString& name, std::function<QString(double)> format,
     setStyleSheet(QStringLiteral("background: transparent;"));
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
-    setMinimumSize(220, 120);
+    setMinimumSize(160, 80);
     setAccessibleName(name);
     setToolTip(tr("Drag: move · Wheel or + and −: zoom · 0: all · Left and Right: crosshair · "
                   "Double click or Enter: fill the page"));

@@ -18,7 +18,8 @@ ChartCard::ChartCard(const QString& title, const QString& unit, LineChart* chart
     setProperty("kind", QStringLiteral("card"));
     m_header->setSpacing(8);
     m_header->addWidget(makeLabel(title, "title"));
-    m_header->addWidget(makeLabel(unit, "muted"));
+    m_extras.append(makeLabel(unit, "muted"));
+    m_header->addWidget(m_extras.back());
     m_header->addStretch(1);
     m_header->addWidget(m_fill);
     m_fill->setIconSize(QSize(14, 14));
@@ -34,6 +35,12 @@ ChartCard::ChartCard(const QString& title, const QString& unit, LineChart* chart
 
 void ChartCard::addControl(QWidget* control) {
     m_header->insertWidget(3, control);
+    m_extras.append(control);
+}
+
+void ChartCard::setCompact(bool compact) {
+    for (QWidget* extra : m_extras)
+        extra->setHidden(compact);
 }
 
 void ChartCard::setFilled(bool filled) {

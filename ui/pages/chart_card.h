@@ -16,6 +16,8 @@ public:
     LineChart* chart() const { return m_chart; }
     void addControl(QWidget* control);
     void setFilled(bool filled);
+    /// Title and chart alone.
+    void setCompact(bool compact);
 
 Q_SIGNALS:
     void fillRequested();
@@ -25,6 +27,7 @@ private:
     LineChart* m_chart;
     QBoxLayout* m_header;
     QToolButton* m_fill;
+    QList<QWidget*> m_extras;
 };
 
 } // namespace lockstep::ui

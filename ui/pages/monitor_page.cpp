@@ -13,6 +13,7 @@
 #include "ui/pages/worker_strip.h"
 #include "ui/widgets/form.h"
 
+#include <QEvent>
 #include <QGridLayout>
 #include <QPushButton>
 #include <QStackedWidget>
@@ -22,6 +23,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr int kRefreshMilliseconds = 100;
+constexpr int kLowHeight = 320;
 
 /// Before the first step, the page says who is there rather than showing empty charts.
 bool isStarting(run::State state) {
@@ -102,11 +104,12 @@ QWidget* MonitorPage::makeRun() {
 
 QWidget* MonitorPage::makeCharts() {
     auto* charts = new QWidget;
-    auto* grid = new QGridLayout(charts);
-    grid->setContentsMargins(0, 0, 0, 0);
-    grid->setSpacing(12);
+    m_grid = new QGridLayout(charts);
+    m_grid->setContentsMargins(0, 0, 0, 0);
+    m_grid->setSpacing(12);
+    charts->installEventFilter(this);
     const auto add = [&](const QString& title, const QString& unit, const ChartFeed* feed,
-                         QString (*format)(double), int row, int column, int rows) {
+                         QString (*format)(double)) {
         auto* chart = new LineChart(title, format, m_group);
         chart->setFeed(feed);
         chart->setEmptyText(tr("No steps yet"));
@@ -117,21 +120,14 @@ QWidget* MonitorPage::makeCharts() {
         connect(card, &ChartCard::leaveRequested, this, [this] { fill(-1); });
         m_cards.append(card);
         m_pump->add(chart);
-        grid->addWidget(card, row, column, rows, 1);
         return card;
     };
-    auto* loss = add(tr("Loss and metrics"), tr("by step"), &m_lossFeed, formatValue, 0, 0, 2);
-    add(tr("Throughput"), tr("samples/s"), &m_rateFeed, formatRate, 0, 1, 1);
-    add(
-        tr("All-reduce"), tr("ms per step"), &m_reduceFeed,
-        [](double ms) {
-            return QString::number(ms, 'f', ms < 10 ? 2 : ms < 100 ? 1 : 0);
-        },
-        1, 1, 1);
-    grid->setColumnStretch(0, 1);
-    grid->setColumnStretch(1, 1);
-    grid->setRowStretch(0, 1);
-    grid->setRowStretch(1, 1);
+    auto* loss = add(tr("Loss and metrics"), tr("by step"), &m_lossFeed, formatValue);
+    add(tr("Throughput"), tr("samples/s"), &m_rateFeed, formatRate);
+    add(tr("All-reduce"), tr("ms per step"), &m_reduceFeed, [](double ms) {
+        return QString::number(ms, 'f', ms < 10 ? 2 : ms < 100 ? 1 : 0);
+    });
+    arrange();
     auto* choice = new Segments({tr("Both"), tr("Loss"), tr("Metrics")}, tr("Shown lines"));
     connect(choice, &Segments::chosen, this, [this, loss](int index) {
         m_lossFeed.setShow(static_cast<LossFeed::Show>(index));
@@ -141,12 +137,43 @@ QWidget* MonitorPage::makeCharts() {
     return charts;
 }
 
+/// Loss beside the other two, or, where the log leaves little height, all three in a row.
+void MonitorPage::arrange() {
+    const QRect places[2][3] = {{{0, 0, 1, 2}, {1, 0, 1, 1}, {1, 1, 1, 1}},
+                                {{0, 0, 1, 1}, {1, 0, 1, 1}, {2, 0, 1, 1}}};
+    for (int i = 0; i < m_cards.size(); ++i) {
+        const QRect& place = places[m_isLow ? 1 : 0][i];
+        m_cards[i]->setCompact(m_isLow && m_filled < 0);
+        m_grid->removeWidget(m_cards[i]);
+        m_grid->addWidget(m_cards[i], place.y(), place.x(), place.height(), place.width());
+    }
+    // Of a chart that fills the page only its own row and column get room.
+    const QRect own = m_filled < 0 ? QRect(0, 0, m_isLow ? 3 : 2, m_isLow ? 1 : 2)
+                                   : places[m_isLow ? 1 : 0][m_filled];
+    for (int column = 0; column < 3; ++column)
+        m_grid->setColumnStretch(column, column >= own.left() && column <= own.right() ? 1 : 0);
+    for (int row = 0; row < 2; ++row)
+        m_grid->setRowStretch(row, row >= own.top() && row <= own.bottom() ? 1 : 0);
+}
+
+bool MonitorPage::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Resize && m_filled < 0) {
+        const bool isLow = static_cast<QWidget*>(watched)->height() < kLowHeight;
+        if (isLow != m_isLow) {
+            m_isLow = isLow;
+            arrange();
+        }
+    }
+    return Page::eventFilter(watched, event);
+}
+
 void MonitorPage::fill(int chart) {
     m_filled = chart;
     for (int i = 0; i < m_cards.size(); ++i) {
         m_cards[i]->setVisible(chart < 0 || chart == i);
         m_cards[i]->setFilled(chart == i);
     }
+    arrange();
     if (chart >= 0)
         m_cards[chart]->chart()->setFocus();
 }

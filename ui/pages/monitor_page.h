@@ -9,6 +9,7 @@
 #include "ui/pages/page.h"
 
 class QFrame;
+class QGridLayout;
 class QStackedWidget;
 class QTimer;
 
@@ -32,10 +33,14 @@ public:
     /// Lets one chart fill the page; -1 shows all.
     void fill(int chart);
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     QWidget* makeRun();
     QWidget* makeCharts();
     QWidget* makeBanner();
+    void arrange();
     void showSession();
     void refresh();
 
@@ -53,7 +58,9 @@ private:
     QFrame* m_strip = nullptr;
     RunHeader* m_header;
     JoinBoard* m_board;
+    QGridLayout* m_grid = nullptr;
     QList<ChartCard*> m_cards;
+    bool m_isLow = false; ///< charts side by side
     int m_filled = -1;
 };
 

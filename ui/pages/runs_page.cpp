@@ -21,7 +21,7 @@
 
 namespace lockstep::ui {
 namespace {
-constexpr int kDetailWidth = 280;
+constexpr int kDetailWidth = 272;
 } // namespace
 
 RunsPage::RunsPage(RunDesk* desk, QWidget* parent)
@@ -64,12 +64,12 @@ QWidget* RunsPage::makeTable() {
     header->setHighlightSections(false);
     header->setSectionResizeMode(QHeaderView::Fixed);
     for (const auto& [column, width] :
-         {std::pair(RunsModel::Column::Status, 104), std::pair(RunsModel::Column::Started, 112),
-          std::pair(RunsModel::Column::Duration, 92), std::pair(RunsModel::Column::Loss, 92)})
+         {std::pair(RunsModel::Column::Status, 100), std::pair(RunsModel::Column::Started, 112),
+          std::pair(RunsModel::Column::Duration, 74), std::pair(RunsModel::Column::Loss, 86)})
         header->resizeSection(int(column), width);
     header->setSectionResizeMode(int(RunsModel::Column::Name), QHeaderView::Stretch);
     header->setSectionResizeMode(int(RunsModel::Column::Curve), QHeaderView::Fixed);
-    header->resizeSection(int(RunsModel::Column::Curve), 112);
+    header->resizeSection(int(RunsModel::Column::Curve), 96);
     m_table->setColumnHidden(int(RunsModel::Column::Workers), true); // stands below the name
     m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     connect(m_table->selectionModel(), &QItemSelectionModel::currentChanged, this,

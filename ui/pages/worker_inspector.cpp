@@ -125,6 +125,11 @@ void WorkerInspector::setRow(int row) {
     setEnabled(m_row >= 0);
     if (m_row < 0) {
         m_card->setTitle(tr("No worker selected"));
+        for (QLineEdit* edit : {m_name, m_address, m_machine})
+            edit->clear();
+        m_env->clear();
+        for (const auto& [key, field] : m_fields)
+            field->setProblem(nullptr);
         return;
     }
     const cluster::Worker& worker = workers[static_cast<std::size_t>(m_row)];

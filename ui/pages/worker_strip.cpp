@@ -17,10 +17,9 @@ class Chip final : public QWidget {
 public:
     Chip()
         : m_dot(new StateDot)
-        , m_star(new QLabel)
+        , m_star(new IconView("star-filled", Ink::Muted, 12))
         , m_task(makeLabel({}, "title"))
         , m_state(makeLabel({}, "muted")) {
-        m_star->setPixmap(icon("star-filled", Ink::Muted).pixmap(QSize(12, 12)));
         auto* row = new QHBoxLayout(this);
         row->setContentsMargins(0, 0, 0, 0);
         row->setSpacing(6);
@@ -41,7 +40,7 @@ public:
 
 private:
     StateDot* m_dot;
-    QLabel* m_star;
+    IconView* m_star;
     QLabel* m_task;
     QLabel* m_state;
 };

@@ -113,9 +113,9 @@ void LogDrawer::setOpen(bool open) {
     m_tools->setVisible(open);
     m_line->setVisible(!open);
     setFixedHeight(open ? std::max(160, window()->height() / 2 - 40) : kClosedHeight);
-    if (open)
-        m_list->scrollToBottom();
     refresh();
+    if (open)
+        QTimer::singleShot(0, m_list, &QListView::scrollToBottom); // once it has its place
 }
 
 void LogDrawer::find() {

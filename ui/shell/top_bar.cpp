@@ -12,7 +12,6 @@
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QMenu>
-#include <QPainter>
 #include <QPushButton>
 
 namespace lockstep::ui {
@@ -20,17 +19,6 @@ namespace {
 
 constexpr int kHeight = 52;
 constexpr int kMostListed = 12;
-
-class Mark final : public QWidget {
-public:
-    Mark() { setFixedSize(24, 24); }
-
-protected:
-    void paintEvent(QPaintEvent*) override {
-        QPainter painter(this);
-        drawIcon(painter, rect(), "lockstep", currentTokens().accent);
-    }
-};
 
 } // namespace
 
@@ -59,7 +47,7 @@ TopBar::TopBar(RunDesk* desk, QWidget* parent)
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(16, 0, 16, 0);
     row->setSpacing(8);
-    row->addWidget(new Mark);
+    row->addWidget(new IconView("lockstep", Ink::Accent, 24));
     row->addWidget(name);
     row->addSpacing(16);
     row->addWidget(m_cluster);
@@ -151,8 +139,8 @@ void TopBar::refresh() {
     const int warnings = workspace->count(Document::Cluster, Severity::Warning) +
                          workspace->count(Document::Job, Severity::Warning);
     m_problemButton->setVisible(errors + warnings > 0);
-    m_problemButton->setIcon(errors > 0 ? icon("error", Ink::Error)
-                                        : icon("warning", Ink::Warning));
+    setIconBeside(m_problemButton, errors > 0 ? "error" : "warning",
+                  errors > 0 ? Ink::Error : Ink::Warning);
     m_problemButton->setText(errors > 0 ? countWords(errors, tr("1 problem"), tr("%1 problems"))
                                         : countWords(warnings, tr("1 warning"), tr("%1 warnings")));
     showState();
@@ -204,12 +192,13 @@ void TopBar::showPrimary() {
         break;
     }
     const bool enabled = m_desk->isPrimaryEnabled();
+    // The look first: the text then asks for the room that it needs in it.
+    setLook(m_primary, "kind", danger ? QStringLiteral("danger") : QStringLiteral("primary"));
     m_primary->setText(text);
     m_primary->setEnabled(enabled);
     setIconBeside(m_primary, sign, danger ? Ink::Error : Ink::OnAccent);
     m_primary->setToolTip(enabled ? tr("%1 (F5)").arg(text)
                                   : tr("First solve the problems of cluster and job"));
-    setLook(m_primary, "kind", danger ? QStringLiteral("danger") : QStringLiteral("primary"));
     m_primary->setShortcut(QKeySequence(Qt::Key_F5)); // a new text drops it
 }
 

@@ -85,13 +85,15 @@ void CodeView::showText(const QString& text) {
     setPlainText(text);
     verticalScrollBar()->setValue(scroll);
     m_changed.clear();
-    if (!before.isEmpty()) {
+    if (!before.isEmpty() && !text.isEmpty()) {
         const auto old = before.split(QLatin1Char('\n'));
         const QSet<QString> known(old.begin(), old.end());
         const auto lines = text.split(QLatin1Char('\n'));
         for (int i = 0; i < lines.size(); ++i)
             if (!known.contains(lines[i]))
                 m_changed.append(i);
+        if (2 * m_changed.size() > lines.size())
+            m_changed.clear(); // another text, not a changed one
         m_fade->start();
     }
     tint();

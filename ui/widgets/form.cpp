@@ -171,9 +171,7 @@ EmptyState::EmptyState(const char* iconName, const QString& title, const QString
                        QWidget* parent)
     : QWidget(parent)
     , m_actions(new QHBoxLayout) {
-    auto* picture = new QLabel;
-    picture->setPixmap(icon(iconName, Ink::Muted).pixmap(QSize(40, 40)));
-    picture->setAlignment(Qt::AlignCenter);
+    auto* picture = new IconView(iconName, Ink::Muted, 40);
     auto* head = makeLabel(title, "title");
     head->setFont(scaled(font(), 1.25, QFont::DemiBold));
     head->setAlignment(Qt::AlignCenter);
@@ -188,7 +186,7 @@ EmptyState::EmptyState(const char* iconName, const QString& title, const QString
     auto* layout = new QVBoxLayout(this);
     layout->setSpacing(8);
     layout->addStretch(2);
-    layout->addWidget(picture);
+    layout->addWidget(picture, 0, Qt::AlignHCenter);
     layout->addWidget(head);
     layout->addWidget(words, 0, Qt::AlignHCenter);
     layout->addSpacing(8);

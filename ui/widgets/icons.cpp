@@ -4,7 +4,6 @@
 
 #include <QAbstractButton>
 #include <QFile>
-#include <QGuiApplication>
 #include <QIconEngine>
 #include <QPainter>
 #include <QPixmapCache>
@@ -68,26 +67,7 @@ public:
 
 private:
     QColor color(QIcon::Mode mode) const {
-        const Tokens& t = currentTokens();
-        if (mode == QIcon::Disabled)
-            return t.muted;
-        switch (m_ink) {
-        case Ink::Text:
-            return t.text;
-        case Ink::Muted:
-            return t.muted;
-        case Ink::Accent:
-            return t.accent;
-        case Ink::OnAccent:
-            return t.onAccent;
-        case Ink::Good:
-            return t.good;
-        case Ink::Warning:
-            return t.warning;
-        case Ink::Error:
-            return t.error;
-        }
-        return t.text;
+        return mode == QIcon::Disabled ? currentTokens().muted : colorOf(m_ink);
     }
 
     QString m_name;
@@ -95,6 +75,39 @@ private:
 };
 
 } // namespace
+
+QColor colorOf(Ink ink) {
+    const Tokens& t = currentTokens();
+    switch (ink) {
+    case Ink::Text:
+        return t.text;
+    case Ink::Muted:
+        return t.muted;
+    case Ink::Accent:
+        return t.accent;
+    case Ink::OnAccent:
+        return t.onAccent;
+    case Ink::Good:
+        return t.good;
+    case Ink::Warning:
+        return t.warning;
+    case Ink::Error:
+        return t.error;
+    }
+    return t.text;
+}
+
+IconView::IconView(const char* name, Ink ink, int side, QWidget* parent)
+    : QWidget(parent)
+    , m_name(name)
+    , m_ink(ink) {
+    setFixedSize(side, side);
+}
+
+void IconView::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    drawIcon(painter, rect(), m_name, colorOf(m_ink));
+}
 
 QIcon icon(const char* name, Ink ink) {
     return QIcon(new ThemedIcon(QLatin1String(name), ink));

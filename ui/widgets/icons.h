@@ -7,6 +7,7 @@
 #include "ui/widgets/theme.h"
 
 #include <QIcon>
+#include <QWidget>
 
 class QAbstractButton;
 class QPainter;
@@ -21,6 +22,22 @@ QIcon icon(const char* name, Ink ink = Ink::Text);
 
 /// The icon of a button with text, with a gap between the two.
 void setIconBeside(QAbstractButton* button, const char* name, Ink ink = Ink::Text);
+
+QColor colorOf(Ink ink);
+
+/// An icon alone, which follows the theme as a pixmap in a label would not.
+class IconView final : public QWidget {
+    Q_OBJECT
+public:
+    IconView(const char* name, Ink ink, int side, QWidget* parent = nullptr);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    const char* m_name;
+    Ink m_ink;
+};
 
 /// Draws the icon into `box` in `color`.
 void drawIcon(QPainter& painter, const QRectF& box, const char* name, const QColor& color);

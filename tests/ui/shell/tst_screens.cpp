@@ -169,6 +169,11 @@ const Picture kPictures[] = {
          s.train(3, 560);
          s.window.monitor()->fill(0);
      }},
+    {"monitor-finished",
+     [](Scene& s) {
+         s.train(2, 900);
+         s.session->setState(run::State::Finished);
+     }},
     {"runs", [](Scene& s) { s.window.showPage(MainWindow::PageId::Runs); }},
     {"runs-empty",
      [](Scene& s) {
@@ -198,6 +203,8 @@ QStringList cutTexts(const QWidget& window) {
         } else if (const auto* button = qobject_cast<const QAbstractButton*>(widget)) {
             text = button->text();
             room = button->width();
+            if (button->sizeHint().width() > room + 1 && !text.isEmpty())
+                cut.append(QStringLiteral("button '%1'").arg(text));
             need = text.isEmpty() ? 0
                                   : button->fontMetrics().horizontalAdvance(text) +
                                         (button->icon().isNull() ? 0 : button->iconSize().width());
