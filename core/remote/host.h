@@ -89,6 +89,16 @@ Q_SIGNALS:
     void closed(const lockstep::Result<lockstep::remote::Exit>& end, const QByteArray& errorOutput);
 };
 
+/// What a host is busy with on the way to being ready, for the join board.
+enum class HostStage {
+    Idle,
+    Connecting,
+    Asking, ///< a person is asked (key, passphrase, password): deadlines rest
+    Deploying,
+    Ready,
+    Reconnecting, ///< the connection broke; requests wait for it
+};
+
 class Host : public QObject {
     Q_OBJECT
 public:
@@ -141,6 +151,10 @@ public:
 
     /// Ends a request; its `done` is not called any more. No effect on one that is over.
     virtual void cancel(RequestId id) = 0;
+
+Q_SIGNALS:
+    /// `done` of `total` bytes while Deploying, else 0.
+    void stageChanged(lockstep::remote::HostStage stage, std::int64_t done, std::int64_t total);
 };
 
 } // namespace lockstep::remote

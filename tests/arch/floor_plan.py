@@ -22,7 +22,8 @@ SOCKETS = (r"sys/socket\.h", r"netinet/.*", r"netdb\.h", r"poll\.h")
 FILES = (r"fstream", r"fcntl\.h", r"unistd\.h", r"filesystem", r"core/base/files\.h")
 
 BASE = ("core/base",)
-UI_CORE = ("core/run", "core/metrics", "core/document", "core/cluster", "core/job", "core/base")
+UI_CORE = ("core/run", "core/ssh", "core/metrics", "core/document", "core/cluster", "core/job",
+           "core/base")
 WIDGETS = ("Core", "Gui", "Widgets", "Svg")
 
 PLAN = {
@@ -43,12 +44,14 @@ PLAN = {
                                   "core/base")),
     "core/agent": Part("engine", ("core/base", "core/wire", "core/cluster")),
     # Control half
-    "core/remote": Part("control", BASE, qt=("Core",)),
+    "core/ssh": Part("control", BASE, qt=("Core",),
+                     external=("libssh/callbacks.h", "libssh/libssh.h")),
+    "core/remote": Part("control", BASE + ("core/ssh",), qt=("Core",)),
     "core/document": Part("control", ("core/base", "core/cluster", "core/job"), qt=("Core",)),
     "core/metrics": Part("control", ("core/base", "core/wire"), qt=("Core",)),
-    "core/run": Part("control", ("core/remote", "core/document", "core/metrics", "core/archive",
-                                 "core/agent", "core/cluster", "core/job", "core/wire",
-                                 "core/base"), qt=("Core", "Sql")),
+    "core/run": Part("control", ("core/remote", "core/ssh", "core/document", "core/metrics",
+                                 "core/archive", "core/agent", "core/cluster", "core/job",
+                                 "core/wire", "core/base"), qt=("Core", "Sql")),
     # The window
     "ui/models": Part("gui", UI_CORE, qt=("Core", "Gui")),
     "ui/widgets": Part("gui", ("ui/models",) + UI_CORE, qt=WIDGETS),
@@ -61,8 +64,9 @@ PLAN = {
     # Programs
     "app/desktop": Part("gui", ("ui/shell", "ui/pages", "ui/dialogs", "ui/charts", "ui/widgets",
                                 "ui/models", "core/remote") + UI_CORE, qt=WIDGETS),
-    "app/ctl": Part("control", ("core/run", "core/remote", "core/document", "core/metrics",
-                                "core/cluster", "core/job", "core/wire", "core/base"),
+    "app/ctl": Part("control", ("core/run", "core/remote", "core/ssh", "core/document",
+                                "core/metrics", "core/cluster", "core/job", "core/wire",
+                                "core/base"),
                     qt=("Core",)),
     "app/worker": Part("engine", ("core/train", "core/agent", "core/nn", "core/data",
                                   "core/tensor", "core/collective", "core/archive",
