@@ -232,8 +232,9 @@ void Store::apply(Worker& worker, const wire::EpochEnded& event) {
     epoch.seconds = event.seconds;
     epoch.values = event.values;
     for (const auto& [name, value] : event.values) {
-        auto at = std::find_if(m_epochValues.begin(), m_epochValues.end(),
-                               [&](const auto& known) { return known.first == name; });
+        auto at =
+            std::find_if(m_epochValues.begin(), m_epochValues.end(),
+                         [&wanted = name](const auto& known) { return known.first == wanted; });
         if (at == m_epochValues.end())
             at = m_epochValues.emplace(m_epochValues.end(), name, Series{});
         at->second.append(static_cast<double>(event.step), value);

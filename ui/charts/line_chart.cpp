@@ -135,8 +135,9 @@ void LineChart::layOut() {
 
 void LineChart::placeLines() {
     for (auto& [key, pool] : m_pools) {
-        const bool there = std::any_of(m_data.lines.begin(), m_data.lines.end(),
-                                       [&](const ChartLine& line) { return line.key == key; });
+        const bool there =
+            std::any_of(m_data.lines.begin(), m_data.lines.end(),
+                        [&wanted = key](const ChartLine& line) { return line.key == wanted; });
         for (QLineSeries* series : pool)
             if (!there && series->count() > 0)
                 series->replace(QList<QPointF>());

@@ -217,7 +217,6 @@ private Q_SLOTS:
         auto options = optionsForAll(3);
         for (JoinOptions& each : options)
             each.collectiveTimeout = Ms(700);
-        std::atomic<int> failed{0};
         const auto outcomes = runRanks(options, [&](Group& group) {
             std::vector<float> values(1000);
             group.allReduceSum(std::span(values)).wait();
@@ -309,7 +308,7 @@ private Q_SLOTS:
         QVERIFY(verdict);
         QCOMPARE(verdict->kind, VerdictKind::Failed);
         QCOMPARE(verdict->task, std::string("worker:1"));
-        QVERIFY_EXCEPTION_THROWN(group->barrier(), Failure);
+        QVERIFY_THROWS_EXCEPTION(Failure, group->barrier());
     }
 
     void finishingEarlyIsNoFailure() {
@@ -349,7 +348,7 @@ private Q_SLOTS:
             seen = group->verdict();
         });
         const auto group = join(optionsFor(0, members));
-        QVERIFY_EXCEPTION_THROWN(group->leave(Ms(300)), Failure);
+        QVERIFY_THROWS_EXCEPTION(Failure, group->leave(Ms(300)));
         other.join();
         QVERIFY(seen && group->verdict());
         QCOMPARE(seen->kind, VerdictKind::Stalled);

@@ -167,7 +167,7 @@ private slots:
               R"({"class_name": "VarianceScaling", "config": {"mode": "fan_mid"}})",
               R"({"class_name": "RandomNormal", "config": {"stddev": -1}})",
               R"({"class_name": "Constant", "config": {"value": [1]}})"})
-            QVERIFY_EXCEPTION_THROWN(initializerOf(text), Failure);
+            QVERIFY_THROWS_EXCEPTION(Failure, initializerOf(text));
     }
 };
 

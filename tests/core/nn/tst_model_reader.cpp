@@ -187,7 +187,7 @@ private slots:
             R"({"class_name": "Sequential", "config": {"layers": [
                 {"class_name": "Dense", "config": {"units": 4}}]}})");
         QCOMPARE(graphOf(open, 5).inputShape(), Shape({5}));
-        QVERIFY_EXCEPTION_THROWN(graphOf(open), Failure);
+        QVERIFY_THROWS_EXCEPTION(Failure, graphOf(open));
     }
 
     void acceptsFeaturesThatFillTheInput() {

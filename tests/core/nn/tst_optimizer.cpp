@@ -127,8 +127,8 @@ private slots:
     void refusesASliceOutside() {
         Optimizer optimizer(sgd(), 4);
         std::vector<float> w(4), g(4), tooLong(5);
-        QVERIFY_EXCEPTION_THROWN(optimizer.apply({}, w, g, 2, 5), Failure);
-        QVERIFY_EXCEPTION_THROWN(optimizer.apply({}, tooLong, g, 0, 4), Failure);
+        QVERIFY_THROWS_EXCEPTION(Failure, optimizer.apply({}, w, g, 2, 5));
+        QVERIFY_THROWS_EXCEPTION(Failure, optimizer.apply({}, tooLong, g, 0, 4));
     }
 };
 

@@ -331,7 +331,7 @@ private slots:
         QVERIFY(std::equal(training->output().begin(), training->output().end(),
                            evaluation->output().begin(), evaluation->output().end()));
         QVERIFY(evaluation->arenaBytes() <= training->arenaBytes());
-        QVERIFY_EXCEPTION_THROWN(evaluation->backward(1, [](std::size_t) {}), Failure);
+        QVERIFY_THROWS_EXCEPTION(Failure, evaluation->backward(1, [](std::size_t) {}));
     }
 
     void estimatesItsMemory() {

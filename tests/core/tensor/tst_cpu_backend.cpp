@@ -207,10 +207,10 @@ private slots:
     void refusesSizesThatDoNotFit() {
         const auto backend = makeCpuBackend(1);
         std::vector<float> three(3), four(4);
-        QVERIFY_EXCEPTION_THROWN(backend->multiply(three, four, three), Failure);
-        QVERIFY_EXCEPTION_THROWN(backend->activate({ActivationKind::Softmax}, four, four, 3),
-                                 Failure);
-        QVERIFY_EXCEPTION_THROWN(backend->prepareMatmul({0, 1, 1}), Failure);
+        QVERIFY_THROWS_EXCEPTION(Failure, backend->multiply(three, four, three));
+        QVERIFY_THROWS_EXCEPTION(Failure,
+                                 backend->activate({ActivationKind::Softmax}, four, four, 3));
+        QVERIFY_THROWS_EXCEPTION(Failure, backend->prepareMatmul({0, 1, 1}));
     }
 };
 
