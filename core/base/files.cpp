@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -108,10 +109,18 @@ AtomicFile::~AtomicFile() {
     if (m_fd < 0)
         return;
     ::close(m_fd);
-    ::unlink(m_temporary.c_str());
+    if (!m_temporary.empty())
+        ::unlink(m_temporary.c_str());
 }
 
 Result<AtomicFile> AtomicFile::create(const std::string& path) {
+    // Without a name, so that even a killed process leaves nothing. Not every file system has it.
+    static const bool canBeNamed = ::access("/proc/self/fd", X_OK) == 0;
+    if (canBeNamed) {
+        const int fd = ::open(folderOf(path).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        if (fd >= 0)
+            return AtomicFile(fd, path, {});
+    }
     std::string temporary = path + ".XXXXXX";
     const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
     if (fd < 0)
@@ -128,7 +137,9 @@ Status AtomicFile::commit(Durability durability, unsigned mode) {
         return fromErrno(errno, "set the mode of", m_path);
     if (durability == Durability::Synced && ::fsync(m_fd) != 0)
         return fromErrno(errno, "write", m_path);
-    if (::rename(m_temporary.c_str(), m_path.c_str()) != 0)
+    if (m_temporary.empty())
+        LOCKSTEP_TRY(giveName());
+    if (!m_temporary.empty() && ::rename(m_temporary.c_str(), m_path.c_str()) != 0)
         return fromErrno(errno, "write", m_path);
     ::close(std::exchange(m_fd, -1));
     if (durability == Durability::Synced) {
@@ -138,6 +149,26 @@ Status AtomicFile::commit(Durability durability, unsigned mode) {
             ::fsync(folder.get());
     }
     return {};
+}
+
+Status AtomicFile::giveName() {
+    const std::string open = "/proc/self/fd/" + std::to_string(m_fd);
+    const auto link = [&](const std::string& name) {
+        return ::linkat(AT_FDCWD, open.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    };
+    if (link(m_path))
+        return {};
+    // A link replaces nothing: an old file needs a rename from a second name.
+    static std::atomic<unsigned> counter{0};
+    for (int attempt = 0; errno == EEXIST && attempt < 100; ++attempt) {
+        std::string name =
+            m_path + "." + std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp";
+        if (link(name)) {
+            m_temporary = std::move(name);
+            return {};
+        }
+    }
+    return fromErrno(errno, "write", m_path);
 }
 
 Status writeAtomic(const std::string& path, std::string_view bytes, Durability durability,

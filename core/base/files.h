@@ -22,8 +22,9 @@ enum class Durability {
     Synced,  ///< the same, also after a power cut (fsync of file and folder)
 };
 
-/// A file that appears whole or not at all: written to a temporary beside `path` and renamed by
-/// commit(). Without a commit nothing of it is left. One thread at a time.
+/// A file that appears whole or not at all: written without a name, or where the file system cannot
+/// do that to a temporary beside `path`, and named by commit(). Without a commit nothing of it is
+/// left. One thread at a time.
 class AtomicFile {
 public:
     static Result<AtomicFile> create(const std::string& path);
@@ -38,13 +39,15 @@ public:
 private:
     AtomicFile(int fd, std::string path, std::string temporary);
 
+    Status giveName();
+
     int m_fd;
     std::string m_path;
-    std::string m_temporary;
+    std::string m_temporary; ///< empty while the file has no name
 };
 
-/// Writes `bytes` to a temporary file beside `path` and renames it. `mode` is the new file's
-/// permission bits. On an error nothing of it is left.
+/// The whole of `bytes` as an AtomicFile. `mode` is the new file's permission bits. On an error
+/// nothing of it is left.
 Status writeAtomic(const std::string& path, std::string_view bytes,
                    Durability durability = Durability::Synced, unsigned mode = 0644);
 
