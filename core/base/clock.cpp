@@ -45,7 +45,7 @@ const Clock& Clock::system() {
 std::string isoTime(double utcSeconds) {
     const double rounded = std::floor(clamped(utcSeconds) * 1000.0 + 0.5) / 1000.0;
     const std::tm t = brokenDown(rounded);
-    const int milli = static_cast<int>((rounded - std::floor(rounded)) * 1000.0 + 0.5);
+    const int milli = static_cast<int>(std::lround((rounded - std::floor(rounded)) * 1000.0));
     char text[64];
     std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", t.tm_year + 1900,
                   t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, milli);

@@ -17,7 +17,7 @@ constexpr std::size_t kLimit = 64u << 20;
 
 } // namespace
 
-void JobDocument::setDocument(json::Value document) {
+void JobDocument::setDocument(const json::Value& document) {
     problems.clear();
     spec = job::parseJob(document, origin.path, problems);
 }

@@ -41,7 +41,7 @@ struct JobDocument {
 
     bool isModified() const { return spec.document != origin.document; }
     /// Replaces the document and reads it again: spec and problems are new.
-    void setDocument(json::Value document);
+    void setDocument(const json::Value& document);
 };
 
 /// `options.file` is set to the path.

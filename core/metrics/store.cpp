@@ -66,8 +66,8 @@ void Store::add(const std::string& task, int attempt, const wire::Event& event) 
     std::visit([&](const auto& body) { apply(worker, body); }, event.body);
 }
 
-void Store::addLine(const std::string& task, Origin origin, wire::Level level, std::string text,
-                    double utcSeconds) {
+void Store::addLine(const std::string& task, Origin origin, wire::Level level,
+                    const std::string& text, double utcSeconds) {
     ++m_generation;
     for (std::string& line : printableLines(text))
         insertLine({utcSeconds, task, level, origin, std::move(line), m_generation});

@@ -84,7 +84,7 @@ public:
     /// One event of `task` ("worker:0"). An older attempt than the newest one seen is ignored.
     void add(const std::string& task, int attempt, const wire::Event& event);
     /// A line that a worker printed, or (task empty) that the control side has to say.
-    void addLine(const std::string& task, Origin origin, wire::Level level, std::string text,
+    void addLine(const std::string& task, Origin origin, wire::Level level, const std::string& text,
                  double utcSeconds);
 
     /// Grows with every change; equal values mean that nothing changed.

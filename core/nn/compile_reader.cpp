@@ -15,7 +15,6 @@ namespace lockstep::nn {
 namespace {
 
 using detail::ErrorWatch;
-using detail::KerasObject;
 using tensor::ActivationKind;
 
 std::string lowerCase(std::string text) {
