@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# SPDX-FileCopyrightText: Lockstep contributors
+# shellcheck shell=bash
+# watch.sh LAB PID: removes the lab when the process ends. Started by up, in a group of its own.
+tail --pid="$2" -s 0.5 -f /dev/null
+# shellcheck source=common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+remove_lab "$1"
