@@ -45,7 +45,7 @@ PLAN = {
     "core/agent": Part("engine", ("core/base", "core/wire", "core/cluster")),
     # Control half
     "core/ssh": Part("control", BASE, qt=("Core",),
-                     external=("libssh/callbacks.h", "libssh/libssh.h")),
+                     external=("libssh/callbacks.h", "libssh/libssh.h", "libssh/server.h")),
     "core/remote": Part("control", BASE + ("core/ssh",), qt=("Core",)),
     "core/document": Part("control", ("core/base", "core/cluster", "core/job"), qt=("Core",)),
     "core/metrics": Part("control", ("core/base", "core/wire"), qt=("Core",)),

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-FileCopyrightText: Lockstep contributors
+#include "core/ssh/ssh_client.h"
+
+#include "core/ssh/detail/client_private.h"
+#include "core/ssh/detail/ssh_connection.h"
+
+#include <QTimer>
+
+#include <signal.h>
+
+namespace lockstep::ssh {
+
+namespace {
+
+/// What an answer is kept under; empty: it is asked each time.
+QString secretKey(const Question& question) {
+    if (question.kind == Question::Kind::Passphrase)
+        return QStringLiteral("key ") + question.keyFile;
+    if (question.kind == Question::Kind::Password)
+        return QStringLiteral("password ") + question.host;
+    return {};
+}
+
+void wipe(QString& text) {
+    text.fill(QChar(u'\0'));
+    text.clear();
+}
+
+} // namespace
+
+SshClient::SshClient(SshOptions options, Prompter* prompter, QObject* parent)
+    : QObject(parent)
+    , m_d(std::make_unique<Private>(std::move(options), prompter)) {
+    qRegisterMetaType<Question>();
+    qRegisterMetaType<Result<Exit>>();
+    qRegisterMetaType<Error>();
+    qRegisterMetaType<Connection::State>();
+    ::signal(SIGPIPE, SIG_IGN); // libssh writes to sockets without MSG_NOSIGNAL
+}
+
+SshClient::~SshClient() = default;
+
+std::unique_ptr<Connection> SshClient::connectionTo(const Destination& destination) {
+    return std::make_unique<detail::SshConnection>(*m_d, destination, detail::Route{});
+}
+
+SshClient::Private::~Private() {
+    gateways.clear();
+    for (const QPointer<QThread>& thread : threads)
+        if (thread) {
+            thread->quit();
+            thread->wait(); // ends: every step of a session is short, or its socket is closed
+        }
+    for (auto& [key, secret] : secrets)
+        wipe(secret.text);
+}
+
+QString SshClient::Private::gatewayName(const QList<Destination>& jumps) {
+    QStringList names;
+    for (const Destination& jump : jumps)
+        names += jump.text();
+    return names.join(u' ');
+}
+
+detail::SshConnection& SshClient::Private::gateway(const QList<Destination>& jumps,
+                                                   const QString& destination, int hops,
+                                                   int depth) {
+    auto& connection = gateways[gatewayName(jumps)];
+    if (!connection) {
+        detail::Route route;
+        route.via = jumps.mid(0, jumps.size() - 1);
+        route.isGateway = jumps.size() > 1;
+        route.destination = destination;
+        route.hop = static_cast<int>(jumps.size());
+        route.hops = hops;
+        route.depth = depth + 1;
+        connection = std::make_unique<detail::SshConnection>(*this, jumps.last(), route);
+    }
+    return *connection;
+}
+
+void SshClient::Private::acquire(const QString& gateway, QObject* context,
+                                 std::function<void()> granted) {
+    Slots& places = slotsOf[gateway];
+    places.queue.emplace_back(context, std::move(granted));
+    grant(places);
+}
+
+void SshClient::Private::release(const QString& gateway) {
+    Slots& places = slotsOf[gateway];
+    --places.taken;
+    grant(places);
+}
+
+void SshClient::Private::grant(Slots& places) {
+    while (places.taken < options.handshakesAtOnce && !places.queue.empty()) {
+        auto [context, granted] = std::move(places.queue.front());
+        places.queue.pop_front();
+        if (!context)
+            continue;
+        ++places.taken;
+        granted();
+    }
+}
+
+void SshClient::Private::ask(const Question& question, QObject* context,
+                             std::function<void(std::optional<Answer>)> done) {
+    const QString key = secretKey(question);
+    const auto later = [context](std::function<void()> call) {
+        QMetaObject::invokeMethod(context, std::move(call), Qt::QueuedConnection);
+    };
+    if (const auto known = secrets.find(key); !key.isEmpty() && known != secrets.end()) {
+        if (question.round == 1 || known->second.host != question.host)
+            return later([done, text = known->second.text] { done(Answer{{text}}); });
+        wipe(known->second.text); // it was wrong
+        secrets.erase(known);
+    }
+    if (!prompter)
+        return later([done] { done(std::nullopt); });
+    static quint64 unique = 0;
+    const QString id = key.isEmpty() ? QString::number(++unique) : key;
+    Asked& entry = asked[id];
+    entry.waiting.push_back({context, std::move(done)});
+    if (entry.waiting.size() == 1)
+        entry.id = prompter->ask(question, [this, id, question](std::optional<Answer> answer) {
+            answered(id, question, std::move(answer));
+        });
+    // Whoever waited alone and is gone takes the dialog along.
+    QObject::connect(context, &QObject::destroyed, prompter, [this, id, context] {
+        const auto at = asked.find(id);
+        if (at == asked.end())
+            return;
+        std::erase_if(at->second.waiting,
+                      [&](const Waiting& w) { return !w.context || w.context == context; });
+        if (!at->second.waiting.empty())
+            return;
+        const auto shown = at->second.id;
+        asked.erase(at);
+        if (prompter)
+            prompter->withdraw(shown);
+    });
+}
+
+void SshClient::Private::answered(const QString& key, const Question& question,
+                                  std::optional<Answer> answer) {
+    const auto at = asked.find(key);
+    if (at == asked.end())
+        return;
+    const std::vector<Waiting> waiting = std::move(at->second.waiting);
+    asked.erase(at);
+    if (answer && !secretKey(question).isEmpty())
+        secrets[key] = {question.host, answer->replies.value(0), false};
+    for (const Waiting& each : waiting)
+        if (each.context)
+            each.done(answer);
+}
+
+void SshClient::Private::settle(const QString& host, bool wereRight) {
+    for (auto at = secrets.begin(); at != secrets.end();) {
+        Secret& secret = at->second;
+        if (secret.host == host && !secret.isProven) {
+            if (!wereRight) {
+                wipe(secret.text);
+                at = secrets.erase(at);
+                continue;
+            }
+            secret.isProven = true;
+        }
+        ++at;
+    }
+}
+
+} // namespace lockstep::ssh
