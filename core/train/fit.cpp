@@ -186,7 +186,7 @@ private:
             runStep(epoch, *batch, stepBegin);
         }
         if (auto event = m_meter.flush())
-            m_events.write(std::move(*event));
+            m_events.write(*event);
 
         wire::EpochEnded ended;
         ended.epoch = epoch;
@@ -241,7 +241,7 @@ private:
         record.times.allReduce = m_reducer.milliseconds();
         record.times.total = millisecondsSince(begin);
         if (auto event = m_meter.add(record))
-            m_events.write(std::move(*event));
+            m_events.write(*event);
     }
 
     void validate(int epoch, data::Pipeline& pipeline, wire::NamedValues& values) {

@@ -211,8 +211,8 @@ void Workspace::clusterReplaced() {
     Q_EMIT filesChanged();
 }
 
-void Workspace::applyJob(json::Value document) {
-    m_jobDocument.setDocument(std::move(document));
+void Workspace::applyJob(const json::Value& document) {
+    m_jobDocument.setDocument(document);
     jobReplaced();
 }
 

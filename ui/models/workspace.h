@@ -90,7 +90,7 @@ private:
     class ClusterStep;
     class JobStep;
     void applyCluster(cluster::ClusterSpec cluster);
-    void applyJob(json::Value document);
+    void applyJob(const json::Value& document);
     void clusterReplaced();
     void jobReplaced();
     void judge();
