@@ -13,7 +13,7 @@ builds the preset into build/PRESET and runs its tests, the checks of architectu
 them. Tests with the label slow or bench run only with --slow.
 
 As root, a test that cannot run for want of a tool fails; set LOCKSTEP_REQUIRE= (empty) to let it
-skip, or name what must be there: LOCKSTEP_REQUIRE=netns,format,sshd.
+skip, or name what must be there: LOCKSTEP_REQUIRE=netns,format,lab,sshd.
 EOF
 }
 
@@ -48,7 +48,7 @@ lockstep_install "${sections[@]}"
 
 # Skips become failures where everything that tests need can be had.
 if [ -z "${LOCKSTEP_REQUIRE+set}" ] && [ "$(id -u)" -eq 0 ]; then
-    export LOCKSTEP_REQUIRE=netns,format,sshd
+    export LOCKSTEP_REQUIRE=netns,format,lab,sshd
 fi
 
 export CCACHE_BASEDIR="$PWD"

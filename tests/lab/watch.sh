@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: Lockstep contributors
 # shellcheck shell=bash
 # watch.sh LAB PID: removes the lab when the process ends. Started by up, in a group of its own.
-tail --pid="$2" -s 0.5 -f /dev/null
 # shellcheck source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+process_identity $$ >"$1/watcher"
+tail --pid="$2" -s 0.5 -f /dev/null
 remove_lab "$1"
