@@ -39,7 +39,7 @@ Host *
     IdentityFile $lab/home/.ssh/id_ed25519
     IdentitiesOnly yes
     UserKnownHostsFile $lab/known_hosts
-    GlobalKnownHostsFile none
+    GlobalKnownHostsFile /dev/null
     StrictHostKeyChecking yes
 EOF
 } >"$lab/ssh_config"
@@ -72,6 +72,7 @@ IFS=: read -r user _ _ _ _ _ login <<<"$account"
         [ "$name" = controller ] || echo "${ssh[$name]} $name"
     done
 } >"$lab/controller/hosts"
+chmod 700 "$lab/home/.ssh"
 chown -R "$uid:$gid" "$lab/home" "$lab/known_hosts"
 cat >"$lab/env" <<EOF
 export LOCKSTEP_LAB=$lab

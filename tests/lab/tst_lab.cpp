@@ -213,8 +213,8 @@ private Q_SLOTS:
         const auto sleeper = m_lab->startOnHost("n0", {"sleep", "4711"});
         QTRY_VERIFY(m_lab->onHost("n0", {"pgrep", "-f", "sleep 4711"}).exitCode == 0);
         QVERIFY(m_lab->onHost("n1", {"pgrep", "-f", "sleep 4711"}).exitCode == 1);
-        m_lab->onHost("n0", {"pkill", "-f", "sleep 4711"});
-        sleeper->waitForFinished(5000);
+        sleeper->kill();
+        QTRY_VERIFY(m_lab->onHost("n0", {"pgrep", "-f", "sleep 4711"}).exitCode == 1);
         for (const char* folder : {"/tmp", "/home/bash", "/run", "/dev/shm", "/var/tmp", "/etc"}) {
             const QString path = QString::fromLatin1(folder) + "/mark";
             QVERIFY(m_lab->onHost("n0", {"sh", "-c", "echo n0 >" + path}).exitCode == 0);
@@ -422,6 +422,11 @@ private Q_SLOTS:
         QVERIFY2(timer.elapsed() < 20000, qPrintable(QString::number(timer.elapsed())));
         QCOMPARE(many.onController({"ssh", "n31", "uname -n"}).out, QByteArray("n31\n"));
         QVERIFY(many.log("gw").contains("Accepted publickey for bash"));
+        QCOMPARE(many.mostHandshakesAtOnce("gw"), 1);
+        // How many depends on how fast the clients start; sshd lets 10 wait before it drops some.
+        const QString all = "for i in $(seq 0 31); do ssh n$i true & done; wait";
+        many.onController({"bash", "-c", all});
+        QVERIFY2(many.mostHandshakesAtOnce("gw") >= 4, qPrintable(many.log("gw")));
     }
     void leavesNothing() {
         const QString folder = m_lab->path({});

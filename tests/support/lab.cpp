@@ -2,20 +2,21 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "tests/support/lab.h"
 
-#include <QCoreApplication>
 #include <QFile>
 #include <QProcessEnvironment>
+#include <QRegularExpression>
+#include <QSet>
 #include <QStandardPaths>
 
 #include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace lockstep::support {
 
 namespace {
-
-using namespace Qt::StringLiterals;
 
 /// Debian roots are made by debootstrap the first time: a minute, or several on a slow line.
 constexpr int kUpMilliseconds = 600'000;
@@ -112,6 +113,28 @@ QStringList Lab::manyHostsBehindGw(int count) {
 QString Lab::log(const QString& host) const {
     QFile file(path(QStringLiteral("log/%1.log").arg(host)));
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+}
+
+int Lab::mostHandshakesAtOnce(const QString& host) const {
+    // A connection is known by the port it comes from: "Connection from 192.168.77.1 port 4711 on",
+    // "Accepted publickey for bash from 192.168.77.1 port 4711 ssh2", "Connection closed by ...".
+    static const QRegularExpression pattern(
+        QStringLiteral("^(Connection from|Accepted|Connection closed|Connection reset|"
+                       "Received disconnect|Disconnected).* port (\\d+)"));
+    QSet<QString> open;
+    qsizetype most = 0;
+    const QStringList lines = log(host).split(u'\n');
+    for (const QString& line : lines) {
+        const QRegularExpressionMatch match = pattern.match(line);
+        if (!match.hasMatch())
+            continue;
+        if (match.captured(1) == u"Connection from")
+            open.insert(match.captured(2));
+        else
+            open.remove(match.captured(2));
+        most = std::max(most, open.size());
+    }
+    return static_cast<int>(most);
 }
 
 QString Lab::password() const {

@@ -56,7 +56,9 @@ public:
     QString clientKey() const { return path(QStringLiteral("home/.ssh/id_ed25519")); }
     QString home() const { return path(QStringLiteral("home")); } ///< the controller's
     QString log(const QString& host) const;                       ///< what its sshd said so far
-    QString password() const;                                     ///< of every account
+    /// From that log: how many connections were open at once before they had logged in.
+    int mostHandshakesAtOnce(const QString& host) const;
+    QString password() const; ///< of every account
 
     /// A cluster file of these hosts in home(), workers at port 2222; "n1@bash" for another
     /// account.
