@@ -120,7 +120,7 @@ int Lab::mostHandshakesAtOnce(const QString& host) const {
     // "Accepted publickey for bash from 192.168.77.1 port 4711 ssh2", "Connection closed by ...".
     static const QRegularExpression pattern(
         QStringLiteral("^(Connection from|Accepted|Connection closed|Connection reset|"
-                       "Received disconnect|Disconnected).* port (\\d+)"));
+                       "Received disconnect|Disconnected).*? port (\\d+)"));
     QSet<QString> open;
     qsizetype most = 0;
     const QStringList lines = log(host).split(u'\n');
