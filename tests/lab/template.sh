@@ -13,7 +13,7 @@ mkdir -p "$etc" "$here/home" "$here/noisy"
 if [ -n "$root" ]; then
     cp -a "$lab/roots/$root/etc/." "$etc"
 else
-    for path in alternatives bash.bashrc csh.cshrc csh.login debian_version default fish gai.conf \
+    for path in alternatives bash.bashrc csh csh.cshrc csh.login debian_version default fish gai.conf \
         host.conf inputrc ld.so.cache ld.so.conf ld.so.conf.d localtime login.defs os-release \
         profile protocols security services terminfo zsh; do
         [ ! -e "/etc/$path" ] || cp -a "/etc/$path" "$etc/"
