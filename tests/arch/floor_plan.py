@@ -63,7 +63,8 @@ PLAN = {
                      + UI_CORE, qt=WIDGETS),
     # Programs
     "app/desktop": Part("gui", ("ui/shell", "ui/pages", "ui/dialogs", "ui/charts", "ui/widgets",
-                                "ui/models", "core/remote") + UI_CORE, qt=WIDGETS),
+                                "ui/models", "core/remote") + UI_CORE, qt=WIDGETS,
+                        external=("qt6keychain/keychain.h",)),
     "app/ctl": Part("control", ("core/run", "core/remote", "core/ssh", "core/document",
                                 "core/metrics", "core/cluster", "core/job", "core/wire",
                                 "core/base"),

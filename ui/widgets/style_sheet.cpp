@@ -84,9 +84,9 @@ QComboBox QAbstractItemView { background: @surface; color: @text; border: 1px so
 QSpinBox::up-button, QSpinBox::down-button { border: none; width: 16px; background: transparent; }
 QCheckBox { spacing: 8px; background: transparent; }
 QCheckBox:focus { color: @accent; }
-QCheckBox::indicator { width: 15px; height: 15px; border: 1px solid @border; border-radius: 4px;
+QCheckBox::indicator, QAbstractItemView::indicator { width: 15px; height: 15px; border: 1px solid @border; border-radius: 4px;
     background: @field; }
-QCheckBox::indicator:checked { background: @accent; border-color: @accent; image: url(:/icons/@check.svg); }
+QCheckBox::indicator:checked, QAbstractItemView::indicator:checked { background: @accent; border-color: @accent; image: url(:/icons/@check.svg); }
 QSpinBox::up-arrow { image: url(:/icons/chevron-up-grey.svg); width: 10px; height: 10px; }
 QSpinBox::down-arrow { image: url(:/icons/chevron-down-grey.svg); width: 10px; height: 10px; }
 
