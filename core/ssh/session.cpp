@@ -25,27 +25,54 @@ ino_t socketNumber(int fd) {
 
 } // namespace
 
+QString plainText(const char* text) {
+    constexpr qsizetype longest = 64 * 1024;
+    QString plain;
+    const QString all = QString::fromUtf8(text ? text : "").left(longest);
+    for (const QChar c : all)
+        if (c == u'\n' || c == u'\t' ||
+            (c.category() != QChar::Other_Control && c.category() != QChar::Other_Format))
+            plain += c;
+    return plain;
+}
+
+void wipe(QByteArray& secret) {
+    if (!secret.isEmpty())
+        ::explicit_bzero(secret.data(), static_cast<std::size_t>(secret.size()));
+    secret = QByteArray();
+}
+
 Session::Session(SessionPlan plan)
     : m_plan(std::move(plan))
     , m_deadline(this)
     , m_alive(this) {
     m_deadline.setSingleShot(true);
-    connect(&m_deadline, &QTimer::timeout, this, [this] {
-        const char* what = m_step == Step::Connect       ? "The connection was not made in time: "
-                           : m_step == Step::KeyExchange ? "The SSH server did not answer in time: "
-                                                         : "The login was not answered in time: ";
-        fail({Code::TimedOut,
-              what + std::to_string(m_plan.stepTimeout.count() / 1000) +
-                  " s without an answer. A firewall may drop the packets, or the host is "
-                  "overloaded or asleep.",
-              who()});
-    });
+    connect(&m_deadline, &QTimer::timeout, this, &Session::tooLate);
     connect(&m_alive, &QTimer::timeout, this, &Session::checkAlive);
 }
 
 Session::~Session() {
+    m_dialer.reset();
+    m_readable.reset();
+    m_writable.reset();
     shutdown();
-    std::fill(m_secret.begin(), m_secret.end(), '\0');
+}
+
+void Session::tooLate() {
+    const std::string seconds = std::to_string(m_plan.stepTimeout.count() / 1000);
+    if (m_step == Step::KeyList) // as if there were none
+        return listKeys({}, QStringLiteral("the agent did not answer")), advance();
+    std::string what = "The login was not answered in time: ";
+    if (m_step == Step::Connect)
+        what = "The connection was not made in time (" +
+               (m_dialer ? m_dialer->tried().toStdString() : "") + "): ";
+    else if (m_step == Step::KeyExchange)
+        what = "The SSH server did not answer in time: ";
+    fail({Code::TimedOut,
+          what + seconds +
+              " s without an answer. A firewall may drop the packets, or the host is overloaded or "
+              "asleep.",
+          who()});
 }
 
 void Session::start() {
@@ -56,7 +83,15 @@ void Session::start() {
         return connected(std::exchange(m_plan.fd, -1));
     if (!m_plan.where.proxyCommand.isEmpty())
         return runProxyCommand();
-    lookUp();
+    m_dialer = std::make_unique<Dialer>(m_plan.where.hostname, m_plan.where.port);
+    connect(m_dialer.get(), &Dialer::connected, this, [this](int fd) {
+        dropDialer();
+        connected(fd);
+    });
+    connect(m_dialer.get(), &Dialer::failed, this, [this](const QString& why) {
+        fail({Code::Unreachable, why.toStdString(), who()});
+    });
+    m_dialer->start();
 }
 
 void Session::armStep() {
@@ -72,10 +107,6 @@ std::string Session::who() const {
 
 QString Session::libraryError() const {
     return QString::fromUtf8(ssh_get_error(m_session)).trimmed();
-}
-
-void Session::wake() {
-    advance();
 }
 
 /// Runs the steps until one has to wait for the other side or for a person.
@@ -101,8 +132,8 @@ void Session::advance() {
         case Step::KeySign:
             keySign();
             break;
-        case Step::Agent:
-            agent();
+        case Step::AgentKey:
+            agentKey();
             break;
         case Step::Interactive:
             interactive();
@@ -116,6 +147,7 @@ void Session::advance() {
         case Step::Idle:
         case Step::Connect:
         case Step::HostKey:
+        case Step::KeyList:
         case Step::AskSecret:
         case Step::Closed:
             break;
@@ -128,23 +160,36 @@ void Session::advance() {
 /// Which readiness of the socket wakes us. While a person is asked none does: a readable socket
 /// that nobody reads would spin.
 void Session::watch() {
-    const bool isWaiting =
-        m_step == Step::HostKey || m_step == Step::AskSecret || m_step == Step::Connect;
-    if (!m_session || m_step == Step::Closed || isWaiting) {
-        m_readable.reset();
-        m_writable.reset();
-        return;
-    }
+    const bool isWaiting = m_step == Step::HostKey || m_step == Step::AskSecret ||
+                           m_step == Step::KeyList || m_step == Step::Connect;
+    if (!m_session || m_step == Step::Closed)
+        return unwatch();
     const int fd = ssh_get_fd(m_session);
     if (fd < 0)
         return;
     if (!m_readable) {
         m_readable = std::make_unique<QSocketNotifier>(fd, QSocketNotifier::Read);
-        connect(m_readable.get(), &QSocketNotifier::activated, this, &Session::wake);
+        connect(m_readable.get(), &QSocketNotifier::activated, this, &Session::advance);
         m_writable = std::make_unique<QSocketNotifier>(fd, QSocketNotifier::Write);
-        connect(m_writable.get(), &QSocketNotifier::activated, this, &Session::wake);
+        connect(m_writable.get(), &QSocketNotifier::activated, this, &Session::advance);
     }
-    m_writable->setEnabled((ssh_get_poll_flags(m_session) & SSH_WRITE_PENDING) != 0);
+    m_readable->setEnabled(!isWaiting);
+    m_writable->setEnabled(!isWaiting && (ssh_get_poll_flags(m_session) & SSH_WRITE_PENDING) != 0);
+}
+
+void Session::unwatch() {
+    for (auto* notifier : {&m_readable, &m_writable})
+        if (*notifier) {
+            (*notifier)->setEnabled(false);
+            notifier->release()->deleteLater(); // we may be in its signal
+        }
+}
+
+void Session::dropDialer() {
+    if (!m_dialer)
+        return;
+    m_dialer->disconnect(this);
+    m_dialer.release()->deleteLater(); // we may be in its signal
 }
 
 void Session::ask(const Question& question) {
@@ -212,14 +257,17 @@ void Session::shutdown() {
 }
 
 void Session::releaseSession() {
-    m_readable.reset();
-    m_writable.reset();
-    abandonLookup();
+    unwatch();
+    dropDialer();
+    m_proxyTalks.reset();
+    m_plan.agent->stop();
+    wipe(m_secret);
     if (m_socket >= 0 && !m_session)
         ::close(m_socket);
     m_socket = -1;
-    if (m_plan.fd >= 0)
-        ::close(std::exchange(m_plan.fd, -1));
+    for (int* fd : {&m_plan.fd, &m_proxyErrors})
+        if (*fd >= 0)
+            ::close(std::exchange(*fd, -1));
     ssh_key_free(m_key);
     m_key = nullptr;
     if (m_event) {

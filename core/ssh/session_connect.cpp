@@ -4,15 +4,14 @@
 #include "core/ssh/detail/session.h"
 
 #include <fcntl.h>
-#include <netdb.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <mutex>
-#include <thread>
 
 namespace lockstep::ssh::detail {
 
@@ -42,119 +41,31 @@ QByteArray hostKeyAlgorithms(const QStringList& knownTypes) {
     return order.join(u',').toLatin1();
 }
 
-/// The key's own name for its kind: the first string of the blob.
-QString typeOfBlob(const QByteArray& blob) {
-    if (blob.size() < 4)
-        return {};
-    const auto at = [&](int i) { return static_cast<quint32>(static_cast<uchar>(blob[i])); };
-    const quint32 size = at(0) << 24 | at(1) << 16 | at(2) << 8 | at(3);
-    return QString::fromLatin1(blob.mid(4, std::min<quint32>(size, 64)));
-}
-
 } // namespace
-
-/// Names are looked up on a thread that can be left behind: getaddrinfo cannot be interrupted.
-struct Session::Lookup {
-    std::mutex mutex;
-    Session* session = nullptr; ///< null once nobody waits
-    int error = 0;
-    std::deque<QByteArray> addresses;
-};
-
-void Session::lookUp() {
-    m_lookup = std::make_shared<Lookup>();
-    m_lookup->session = this;
-    const std::string host = m_plan.where.hostname.toStdString();
-    const std::string port = std::to_string(m_plan.where.port);
-    std::thread([lookup = m_lookup, host, port] {
-        addrinfo hints{};
-        hints.ai_socktype = SOCK_STREAM;
-        hints.ai_flags = AI_NUMERICSERV;
-        addrinfo* found = nullptr;
-        const int error = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &found);
-        const std::lock_guard lock(lookup->mutex);
-        lookup->error = error;
-        for (const addrinfo* each = found; each; each = each->ai_next)
-            lookup->addresses.emplace_back(reinterpret_cast<const char*>(each->ai_addr),
-                                           static_cast<qsizetype>(each->ai_addrlen));
-        if (found)
-            ::freeaddrinfo(found);
-        if (lookup->session)
-            QMetaObject::invokeMethod(
-                lookup->session, [session = lookup->session] { session->connectNext(); },
-                Qt::QueuedConnection);
-    }).detach();
-}
-
-void Session::abandonLookup() {
-    if (!m_lookup)
-        return;
-    const std::lock_guard lock(m_lookup->mutex);
-    m_lookup->session = nullptr;
-}
-
-void Session::connectNext() {
-    if (m_step != Step::Connect)
-        return;
-    if (m_lookup) {
-        const std::lock_guard lock(m_lookup->mutex);
-        m_lookup->session = nullptr;
-        m_addresses = std::move(m_lookup->addresses);
-        if (m_lookup->error != 0)
-            return fail({Code::Unreachable,
-                         "The name " + m_plan.where.hostname.toStdString() +
-                             " is not known here: " + ::gai_strerror(m_lookup->error) +
-                             ". Check the spelling, or give an address.",
-                         who()});
-    }
-    m_lookup.reset();
-    while (!m_addresses.empty()) {
-        const QByteArray address = m_addresses.front();
-        m_addresses.pop_front();
-        const auto* target = reinterpret_cast<const sockaddr*>(address.constData());
-        const int fd = ::socket(target->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        if (fd < 0)
-            continue;
-        if (::connect(fd, target, static_cast<socklen_t>(address.size())) == 0)
-            return connected(fd);
-        if (errno != EINPROGRESS) {
-            m_connectErrors = std::strerror(errno);
-            ::close(fd);
-            continue;
-        }
-        m_socket = fd;
-        m_writable = std::make_unique<QSocketNotifier>(fd, QSocketNotifier::Write);
-        connect(m_writable.get(), &QSocketNotifier::activated, this, [this] {
-            const int ready = std::exchange(m_socket, -1);
-            m_writable.release()->deleteLater();
-            int error = 0;
-            socklen_t size = sizeof error;
-            ::getsockopt(ready, SOL_SOCKET, SO_ERROR, &error, &size);
-            if (error == 0)
-                return connected(ready);
-            m_connectErrors = std::strerror(error);
-            ::close(ready);
-            connectNext();
-        });
-        return;
-    }
-    fail({Code::Unreachable,
-          "The SSH server cannot be reached at port " + std::to_string(m_plan.where.port) + ": " +
-              m_connectErrors + ". Check that the host is up, and that sshd listens there.",
-          who()});
-}
 
 void Session::runProxyCommand() {
     int pair[2];
+    int errors[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return fail({Code::Internal, "No socket pair can be made.", who()});
+    m_socket = pair[0];
+    if (::pipe2(errors, O_CLOEXEC | O_NONBLOCK) != 0) {
+        ::close(pair[1]);
+        return fail({Code::Internal, "No pipe can be made.", who()});
+    }
+    m_proxyErrors = errors[0];
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     ::posix_spawn_file_actions_init(&actions);
     ::posix_spawn_file_actions_adddup2(&actions, pair[1], 0);
     ::posix_spawn_file_actions_adddup2(&actions, pair[1], 1);
+    ::posix_spawn_file_actions_adddup2(&actions, errors[1], 2);
     ::posix_spawnattr_init(&attributes);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+    sigset_t broken;
+    ::sigemptyset(&broken);
+    ::sigaddset(&broken, SIGPIPE); // we ignore it, the command shall not
+    ::posix_spawnattr_setsigdefault(&attributes, &broken);
     // ssh_config(5): the command is run by the user's shell, so its text is the user's own.
     const std::string command = "exec " + m_plan.where.proxyCommand.toStdString();
     const char* words[] = {"/bin/sh", "-c", command.c_str(), nullptr};
@@ -164,12 +75,29 @@ void Session::runProxyCommand() {
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
     ::close(pair[1]);
-    if (error != 0) {
-        ::close(pair[0]);
+    ::close(errors[1]);
+    if (error != 0)
         return fail({Code::Unreachable, "The ProxyCommand cannot be started.", who()});
-    }
     m_proxyPid = pid;
-    connected(pair[0]);
+    m_proxyTalks = std::make_unique<QSocketNotifier>(m_proxyErrors, QSocketNotifier::Read);
+    connect(m_proxyTalks.get(), &QSocketNotifier::activated, this, [this] { proxyComplaint(); });
+    connected(std::exchange(m_socket, -1));
+}
+
+/// What the ProxyCommand wrote to standard error so far, its last lines.
+QString Session::proxyComplaint() {
+    constexpr qsizetype kept = 2000;
+    char piece[4096];
+    while (m_proxyErrors >= 0) {
+        const ssize_t got = ::read(m_proxyErrors, piece, sizeof piece);
+        if (got <= 0) {
+            if (got == 0 && m_proxyTalks)
+                m_proxyTalks->setEnabled(false);
+            break;
+        }
+        m_proxySaid = (m_proxySaid + QByteArray(piece, got)).right(kept);
+    }
+    return plainText(m_proxySaid.constData()).trimmed();
 }
 
 void Session::connected(int fd) {
@@ -182,11 +110,11 @@ void Session::connected(int fd) {
 }
 
 void Session::beginKeyExchange() {
-    m_session = ssh_new();
     const auto known =
         KnownHosts::read(m_plan.where.userKnownHosts + m_plan.where.globalKnownHosts);
     if (!known)
         return fail(known.error());
+    m_session = ssh_new();
     const QString name =
         m_plan.where.hostKeyAlias.isEmpty() ? m_plan.where.hostname : m_plan.where.hostKeyAlias;
     const QByteArray algorithms = hostKeyAlgorithms(
@@ -202,9 +130,8 @@ void Session::beginKeyExchange() {
     ssh_options_set(m_session, SSH_OPTIONS_FD, &m_socket);
     ssh_options_set(m_session, SSH_OPTIONS_HOSTKEYS, algorithms.constData());
     ssh_options_set(m_session, SSH_OPTIONS_GSSAPI_AUTH, &no);
-    if (!m_plan.where.identityAgent.isEmpty())
-        ssh_options_set(m_session, SSH_OPTIONS_IDENTITY_AGENT,
-                        m_plan.where.identityAgent.toUtf8().constData());
+    // The agent is reached through our relay only.
+    ssh_options_set(m_session, SSH_OPTIONS_IDENTITY_AGENT, "/dev/null");
     ssh_set_blocking(m_session, 0);
     ssh_set_counters(m_session, &m_traffic, nullptr);
     m_step = Step::KeyExchange;
@@ -218,9 +145,24 @@ void Session::keyExchange() {
     if (rc == SSH_OK)
         return checkHostKey();
     const bool isSilent = ssh_get_serverbanner(m_session) == nullptr;
+    if (isSilent && m_proxyPid > 0) {
+        int status = 0;
+        const auto pid = static_cast<pid_t>(m_proxyPid);
+        const QString complaint = proxyComplaint();
+        if (::waitpid(pid, &status, WNOHANG) == pid) {
+            ::kill(-pid, SIGKILL); // what it left behind
+            m_proxyPid = 0;
+        }
+        return fail({Code::Unreachable,
+                     "The ProxyCommand \"" + m_plan.where.proxyCommand.toStdString() +
+                         "\" ended before an SSH server answered" +
+                         (complaint.isEmpty() ? "." : ": " + complaint.toStdString()),
+                     who()});
+    }
     fail({Code::Unreachable,
           isSilent ? "Something accepted the connection and hung up before it said that it is an "
-                     "SSH server. sshd does so when too many connect at once (MaxStartups)."
+                     "SSH server. sshd does so when too many connect at once (MaxStartups), and "
+                     "other servers always: check the port."
                    : "The key exchange failed: " + libraryError().toStdString() + ".",
           who()},
          isSilent);
@@ -300,11 +242,20 @@ void Session::hostKeyAnswered(bool accepted) {
                      who()});
     const Resolved& where = m_plan.where;
     const bool hasAlias = !where.hostKeyAlias.isEmpty();
+    const QString name = hasAlias ? where.hostKeyAlias : where.hostname;
+    const int port = hasAlias ? 22 : where.port;
+    // Several connections may have asked for the same key; each reads and writes the whole file.
+    static std::mutex writing;
+    const std::lock_guard lock(writing);
+    const auto known = KnownHosts::read(where.userKnownHosts);
+    if (known && known->check(name, port, m_hostKey).verdict == HostKeyCheck::Verdict::Match) {
+        m_step = Step::AuthNone;
+        return;
+    }
     if (where.userKnownHosts.isEmpty())
         Q_EMIT bannerReceived(QStringLiteral("The host key is not kept: no UserKnownHostsFile."));
-    else if (const Status added = addKnownHost(
-                 where.userKnownHosts.front(), hasAlias ? where.hostKeyAlias : where.hostname,
-                 hasAlias ? 22 : where.port, m_hostKey, where.hashKnownHosts);
+    else if (const Status added = addKnownHost(where.userKnownHosts.front(), name, port, m_hostKey,
+                                               where.hashKnownHosts);
              !added)
         return fail(added.error());
     m_step = Step::AuthNone;

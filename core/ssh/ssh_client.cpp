@@ -9,22 +9,30 @@
 
 #include <signal.h>
 
+#include <chrono>
+
 namespace lockstep::ssh {
 
 namespace {
+
+/// An unused jump host is kept for a moment: who reconnects need not log in there again.
+constexpr std::chrono::seconds kLinger{5};
+
+/// Does the server ask for the account's password, and for nothing else? A second factor comes in a
+/// later round and never gets the password.
+bool isPasswordShaped(const Question& question) {
+    return question.kind == Question::Kind::Interactive && question.prompts.size() == 1 &&
+           !question.prompts[0].echo &&
+           question.prompts[0].text.trimmed().startsWith(u"password", Qt::CaseInsensitive);
+}
 
 /// What an answer is kept under; empty: it is asked each time.
 QString secretKey(const Question& question) {
     if (question.kind == Question::Kind::Passphrase)
         return QStringLiteral("key ") + question.keyFile;
-    if (question.kind == Question::Kind::Password)
+    if (question.kind == Question::Kind::Password || isPasswordShaped(question))
         return QStringLiteral("password ") + question.host;
     return {};
-}
-
-void wipe(QString& text) {
-    text.fill(QChar(u'\0'));
-    text.clear();
 }
 
 } // namespace
@@ -46,6 +54,7 @@ std::unique_ptr<Connection> SshClient::connectionTo(const Destination& destinati
 }
 
 SshClient::Private::~Private() {
+    isEnding = true;
     gateways.clear();
     for (const QPointer<QThread>& thread : threads)
         if (thread) {
@@ -53,7 +62,7 @@ SshClient::Private::~Private() {
             thread->wait(); // ends: every step of a session is short, or its socket is closed
         }
     for (auto& [key, secret] : secrets)
-        wipe(secret.text);
+        detail::wipe(secret.text);
 }
 
 QString SshClient::Private::gatewayName(const QList<Destination>& jumps) {
@@ -63,10 +72,11 @@ QString SshClient::Private::gatewayName(const QList<Destination>& jumps) {
     return names.join(u' ');
 }
 
-detail::SshConnection& SshClient::Private::gateway(const QList<Destination>& jumps,
-                                                   const QString& destination, int hops,
-                                                   int depth) {
-    auto& connection = gateways[gatewayName(jumps)];
+SshClient::Private::Gateway SshClient::Private::gateway(const QList<Destination>& jumps,
+                                                        const QString& destination, int hops,
+                                                        int depth) {
+    const QString name = gatewayName(jumps);
+    auto& connection = gateways[name];
     if (!connection) {
         detail::Route route;
         route.via = jumps.mid(0, jumps.size() - 1);
@@ -75,9 +85,27 @@ detail::SshConnection& SshClient::Private::gateway(const QList<Destination>& jum
         route.hop = static_cast<int>(jumps.size());
         route.hops = hops;
         route.depth = depth + 1;
-        connection = std::make_unique<detail::SshConnection>(*this, jumps.last(), route);
+        connection = std::make_shared<detail::SshConnection>(*this, jumps.last(), route);
     }
-    return *connection;
+    ++leases[name];
+    return {connection, std::shared_ptr<void>(nullptr, [this, name](void*) { leave(name); })};
+}
+
+void SshClient::Private::leave(const QString& gateway) {
+    if (isEnding || --leases[gateway] > 0)
+        return;
+    detail::SshConnection* connection = gateways[gateway].get();
+    const bool isOpen = connection->state() == Connection::State::Open;
+    QTimer::singleShot(isOpen ? kLinger : std::chrono::seconds(0), connection,
+                       [this, gateway, connection] {
+                           if (leases[gateway] == 0)
+                               connection->close();
+                       });
+}
+
+void SshClient::Private::adopt(QThread* thread) {
+    threads.removeAll(nullptr);
+    threads.append(thread);
 }
 
 void SshClient::Private::acquire(const QString& gateway, QObject* context,
@@ -104,6 +132,16 @@ void SshClient::Private::grant(Slots& places) {
     }
 }
 
+/// Questions with the same id are shown once, and their answer goes to all who asked.
+QString SshClient::Private::idOf(const Question& question) {
+    static quint64 unique = 0;
+    if (question.kind == Question::Kind::HostKey)
+        return QStringLiteral("host key ") + question.host + u' ' + question.fingerprint;
+    if (question.kind == Question::Kind::Passphrase || question.kind == Question::Kind::Password)
+        return secretKey(question);
+    return QString::number(++unique);
+}
+
 void SshClient::Private::ask(const Question& question, QObject* context,
                              std::function<void(std::optional<Answer>)> done) {
     const QString key = secretKey(question);
@@ -111,35 +149,42 @@ void SshClient::Private::ask(const Question& question, QObject* context,
         QMetaObject::invokeMethod(context, std::move(call), Qt::QueuedConnection);
     };
     if (const auto known = secrets.find(key); !key.isEmpty() && known != secrets.end()) {
-        if (question.round == 1 || known->second.host != question.host)
-            return later([done, text = known->second.text] { done(Answer{{text}}); });
-        wipe(known->second.text); // it was wrong
-        secrets.erase(known);
+        if (question.round == 1 ||
+            (question.kind == Question::Kind::Passphrase && known->second.host != question.host))
+            return later([done = std::move(done), text = QString::fromUtf8(known->second.text)] {
+                done(Answer{{text}});
+            });
+        if (!known->second.isProven || question.kind != Question::Kind::Interactive) {
+            detail::wipe(known->second.text); // it was wrong
+            secrets.erase(known);
+        }
     }
     if (!prompter)
-        return later([done] { done(std::nullopt); });
-    static quint64 unique = 0;
-    const QString id = key.isEmpty() ? QString::number(++unique) : key;
+        return later([done = std::move(done)] { done(std::nullopt); });
+    const QString id = idOf(question);
     Asked& entry = asked[id];
     entry.waiting.push_back({context, std::move(done)});
     if (entry.waiting.size() == 1)
         entry.id = prompter->ask(question, [this, id, question](std::optional<Answer> answer) {
             answered(id, question, std::move(answer));
         });
-    // Whoever waited alone and is gone takes the dialog along.
-    QObject::connect(context, &QObject::destroyed, prompter, [this, id, context] {
-        const auto at = asked.find(id);
-        if (at == asked.end())
-            return;
-        std::erase_if(at->second.waiting,
-                      [&](const Waiting& w) { return !w.context || w.context == context; });
-        if (!at->second.waiting.empty())
-            return;
-        const auto shown = at->second.id;
-        asked.erase(at);
-        if (prompter)
-            prompter->withdraw(shown);
-    });
+    QObject::connect(context, &QObject::destroyed, prompter,
+                     [this, id, context] { withdrawIfUnwanted(id, context); });
+}
+
+/// Whoever waited alone and is gone takes the dialog along.
+void SshClient::Private::withdrawIfUnwanted(const QString& id, const QObject* gone) {
+    const auto at = asked.find(id);
+    if (at == asked.end())
+        return;
+    std::erase_if(at->second.waiting,
+                  [&](const Waiting& w) { return !w.context || w.context == gone; });
+    if (!at->second.waiting.empty())
+        return;
+    const auto shown = at->second.id;
+    asked.erase(at);
+    if (prompter)
+        prompter->withdraw(shown);
 }
 
 void SshClient::Private::answered(const QString& key, const Question& question,
@@ -149,8 +194,10 @@ void SshClient::Private::answered(const QString& key, const Question& question,
         return;
     const std::vector<Waiting> waiting = std::move(at->second.waiting);
     asked.erase(at);
-    if (answer && !secretKey(question).isEmpty())
-        secrets[key] = {question.host, answer->replies.value(0), false};
+    const QString secret = secretKey(question);
+    const bool isLaterFactor = question.kind == Question::Kind::Interactive && question.round > 1;
+    if (answer && !secret.isEmpty() && !isLaterFactor)
+        secrets[secret] = {question.host, answer->replies.value(0).toUtf8(), false};
     for (const Waiting& each : waiting)
         if (each.context)
             each.done(answer);
@@ -161,7 +208,7 @@ void SshClient::Private::settle(const QString& host, bool wereRight) {
         Secret& secret = at->second;
         if (secret.host == host && !secret.isProven) {
             if (!wereRight) {
-                wipe(secret.text);
+                detail::wipe(secret.text);
                 at = secrets.erase(at);
                 continue;
             }

@@ -69,10 +69,7 @@ SshConnection::SshConnection(SshClient::Private& client, Destination destination
 
 SshConnection::~SshConnection() {
     m_waiters.clear();
-    const auto channels = m_channels;
-    dropSession();
-    for (SshChannel* channel : channels)
-        channel->tellClosed(Error{Code::Cancelled, "The connection is gone.", {}});
+    dropSession({Code::Cancelled, "The connection was closed.", name().toStdString()});
 }
 
 QString SshConnection::name() const {
@@ -114,9 +111,14 @@ void SshConnection::answerAll(const Status& status) {
 }
 
 void SshConnection::fail(const Error& error) {
-    dropSession();
-    setState(State::Closed);
-    answerAll(error);
+    const QPointer<SshConnection> alive(this);
+    dropSession(error);
+    if (alive)
+        m_gateway = {};
+    if (alive)
+        setState(State::Closed);
+    if (alive)
+        answerAll(error);
 }
 
 void SshConnection::resolved(const Result<Resolved>& where) {
@@ -125,6 +127,8 @@ void SshConnection::resolved(const Result<Resolved>& where) {
     m_where = *where;
     for (const QString& note : m_where->notes)
         Q_EMIT bannerReceived(m_where->text(), note);
+    if (m_state == State::Closed)
+        return; // by who heard it
     if (m_route.isGateway)
         m_where->jumps = m_route.via;
     if (!m_where->jumps.isEmpty() && m_route.depth >= kDeepest)
@@ -152,10 +156,10 @@ void SshConnection::begin() {
     if (m_where->jumps.isEmpty())
         return start();
     const int hops = static_cast<int>(m_where->jumps.size()) + 1;
-    m_gateway = &m_client.gateway(
+    m_gateway = m_client.gateway(
         m_where->jumps, m_route.destination.isEmpty() ? m_destination.text() : m_route.destination,
         hops, m_route.depth);
-    m_gateway->open(
+    m_gateway.connection->open(
         [this, start, context = QPointer<QObject>(m_attempt.get())](const Status& status) {
             if (!context)
                 return;
@@ -167,7 +171,7 @@ void SshConnection::reachThroughGateway() {
     int pair[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
         return fail({Code::Internal, "No socket pair can be made.", name().toStdString()});
-    m_gateway->forward(
+    m_gateway.connection->forward(
         m_where->hostname, m_where->port, pair[0],
         [this, context = QPointer<QObject>(m_attempt.get())](const Result<Exit>& end) {
             if (context && !end)
@@ -190,6 +194,7 @@ void SshConnection::startSession(int fd) {
     plan.aliveInterval = options.aliveInterval.count() > 0
                              ? options.aliveInterval
                              : std::chrono::seconds(m_where->aliveInterval);
+    m_agent = plan.agent;
     m_thread = new QThread;
     m_thread->setObjectName(QStringLiteral("ssh ") + m_where->hostname);
     m_session = new Session(std::move(plan));
@@ -220,18 +225,26 @@ void SshConnection::connectSession() {
     });
     connect(m_session, &Session::failed, context,
             [this](const Error& error, bool isRetryable) { sessionFailed(error, isRetryable); });
-    connect(m_session, &Session::lost, context, [this](const Error& error) {
-        dropSession();
-        setState(State::Closed);
-        answerAll(error);
-        Q_EMIT lost(error);
+    connect(m_session, &Session::touchWanted, context, [this](const Question& question) {
+        m_touch = std::make_unique<QObject>();
+        m_client.ask(question, m_touch.get(), [](const std::optional<Answer>&) {});
     });
-    connect(m_session, &Session::received, context,
-            [this](ChannelId id, const QByteArray& bytes, bool isError) {
-                if (SshChannel* channel = m_channels.value(id))
-                    isError ? Q_EMIT channel->errorReceived(bytes)
-                            : Q_EMIT channel->received(bytes);
-            });
+    connect(m_session, &Session::touched, context, [this] { m_touch.reset(); });
+    connect(m_session, &Session::lost, context, [this](const Error& error) {
+        // The jump host's loss came before, and says more than the socket that was closed for it.
+        const Error why = m_forwardError.value_or(error);
+        const QPointer<SshConnection> alive(this);
+        fail(why);
+        if (alive)
+            Q_EMIT lost(why);
+    });
+    connect(
+        m_session, &Session::received, context,
+        [this](ChannelId id, const QByteArray& bytes, bool isError) {
+            inSession([id, size = bytes.size()](Session& session) { session.consumed(id, size); });
+            if (SshChannel* channel = m_channels.value(id))
+                isError ? Q_EMIT channel->errorReceived(bytes) : Q_EMIT channel->received(bytes);
+        });
     connect(m_session, &Session::written, context, [this](ChannelId id, qint64 bytes) {
         if (SshChannel* channel = m_channels.value(id))
             channel->tellWritten(bytes);
@@ -256,7 +269,7 @@ void SshConnection::sessionFailed(const Error& error, bool isRetryable) {
     // The jump host's refusal came before: it says more than the socket that was closed for it.
     if (!isRetryable || m_forwardError || m_attempts >= m_client.options.attempts)
         return fail(m_forwardError.value_or(error));
-    dropSession();
+    dropSession(error);
     m_attempt = std::make_unique<QObject>();
     const int pause = kRetryMilliseconds * m_attempts;
     QTimer::singleShot(pause + QRandomGenerator::global()->bounded(pause), m_attempt.get(),
@@ -268,23 +281,30 @@ void SshConnection::releaseSlot() {
         m_client.release(*std::exchange(m_slot, std::nullopt));
 }
 
-void SshConnection::dropSession() {
+void SshConnection::dropSession(const Error& why) {
     releaseSlot();
+    m_touch.reset();
     m_attempt.reset();
     if (!m_session)
         return;
+    if (m_agent)
+        m_agent->cancel(); // its thread may wait there
+    m_agent.reset();
     QMetaObject::invokeMethod(
         m_session, [session = m_session] { session->shutdown(); }, Qt::QueuedConnection);
     m_session = nullptr;
     std::exchange(m_thread, nullptr)->quit();
-    const auto channels = std::exchange(m_channels, {});
-    for (SshChannel* channel : channels)
-        channel->tellClosed(
-            Error{Code::Unreachable, "The connection is closed.", name().toStdString()});
+    // Who hears of it may destroy this, or other channels.
     const auto forwards = std::exchange(m_forwards, {});
+    const auto channels = std::exchange(m_channels, {});
+    Error lost = why;
+    if (why.code == Code::Cancelled)
+        lost.message = "The connection to the jump host was closed.";
     for (const auto& ended : forwards)
-        ended(Error{Code::Unreachable, "The connection to the jump host is closed.",
-                    name().toStdString()});
+        ended(lost);
+    for (const QPointer<SshChannel>& channel : channels)
+        if (channel)
+            channel->tellClosed(why);
 }
 
 void SshConnection::close() {
@@ -319,7 +339,15 @@ void SshConnection::forward(const QString& host, int port, int fd,
             Error{Code::Unreachable, "The jump host is not connected.", name().toStdString()});
     }
     m_forwards[id] = std::move(ended);
-    inSession([id, host, port, fd](Session& session) { session.forward(id, host, port, fd); });
+    // A session that ends first never sees the call, which then closes the socket.
+    const std::shared_ptr<int> owned(new int(fd), [](int* kept) {
+        if (*kept >= 0)
+            ::close(*kept);
+        delete kept;
+    });
+    inSession([id, host, port, owned](Session& session) {
+        session.forward(id, host, port, std::exchange(*owned, -1));
+    });
 }
 
 } // namespace lockstep::ssh::detail

@@ -28,9 +28,14 @@ public:
     ~Private();
 
     static QString gatewayName(const QList<Destination>& jumps);
-    /// The shared connection to the last of these jump hosts.
-    detail::SshConnection& gateway(const QList<Destination>& jumps, const QString& destination,
-                                   int hops, int depth);
+    /// The shared connection to the last of these jump hosts. It is closed when the last holder of
+    /// its lease has let go.
+    struct Gateway {
+        std::shared_ptr<detail::SshConnection> connection;
+        std::shared_ptr<void> lease;
+    };
+    Gateway gateway(const QList<Destination>& jumps, const QString& destination, int hops,
+                    int depth);
 
     /// One of the places for handshakes through `gateway`; `granted` later, unless `context` is
     /// gone by then. Give it back with release().
@@ -44,7 +49,7 @@ public:
     /// The secrets that were given for this host were right (keep them) or of no use (drop them).
     void settle(const QString& host, bool wereRight);
 
-    void adopt(QThread* thread) { threads.append(thread); }
+    void adopt(QThread* thread);
 
     SshOptions options;
     QPointer<Prompter> prompter;
@@ -63,15 +68,20 @@ private:
         std::deque<std::pair<QPointer<QObject>, std::function<void()>>> queue;
     };
     struct Secret {
-        QString host; ///< for which it was asked
-        QString text;
+        QString host;    ///< for which it was asked
+        QByteArray text; ///< never shared, so that wiping it wipes it
         bool isProven = false;
     };
 
+    void leave(const QString& gateway);
+    static QString idOf(const Question& question);
+    void withdrawIfUnwanted(const QString& id, const QObject* gone);
     void answered(const QString& key, const Question& question, std::optional<Answer> answer);
     void grant(Slots& places);
 
-    std::map<QString, std::unique_ptr<detail::SshConnection>> gateways;
+    std::map<QString, std::shared_ptr<detail::SshConnection>> gateways;
+    std::map<QString, int> leases; ///< of each gateway
+    bool isEnding = false;
     std::map<QString, Slots> slotsOf;
     std::map<QString, Asked> asked;
     std::map<QString, Secret> secrets;

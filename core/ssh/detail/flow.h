@@ -17,7 +17,16 @@ struct Session::Flow {
     Flow& operator=(const Flow&) = delete;
     ~Flow();
 
-    bool isForward() const { return fd >= 0; }
+    bool isForward() const { return !host.isEmpty(); }
+    void makeChannel();
+    /// What the far end sent; how much of it was taken. The rest stays with libssh, and the far
+    /// end's window shut, until the receiver caught up.
+    qsizetype take(const char* data, qsizetype size, bool isError);
+    void takeHeld();
+    bool hasRoom() const;
+    void keep(const char* data, qsizetype size, bool isError);
+    void deliver();
+    void watchSocket();
     void readSocket();
     void writeSocket();
 
@@ -35,10 +44,15 @@ struct Session::Flow {
     std::unique_ptr<QSocketNotifier> readable;
     std::unique_ptr<QSocketNotifier> writable;
 
+    QByteArray inbox;    ///< taken and not yet passed on
+    qint64 unread = 0;   ///< passed on and not yet consumed
+    bool isHeld = false; ///< libssh holds more
+
     QByteArray queue; ///< for the far end
     bool wantsEof = false;
     bool sentEof = false;
     bool isRemoteClosed = false;
+    bool isAbandoned = false; ///< nobody waits for it: closed as soon as it is open
     std::optional<int> exitCode;
     QString signal;
 };

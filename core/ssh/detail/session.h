@@ -6,6 +6,8 @@
 // SshConnection), signals go out by queued connections. libssh is touched from nowhere else.
 
 #include "core/ssh/connection.h"
+#include "core/ssh/detail/agent_relay.h"
+#include "core/ssh/detail/dialer.h"
 #include "core/ssh/known_hosts.h"
 #include "core/ssh/prompter.h"
 #include "core/ssh/resolve.h"
@@ -21,7 +23,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,7 +37,14 @@ struct SessionPlan {
     int fd = -1; ///< a socket that already leads to the host's sshd, owned; else it is connected to
     std::chrono::milliseconds stepTimeout{15'000};
     std::chrono::milliseconds aliveInterval{15'000};
+    /// Made by who may cancel it while libssh waits in it.
+    std::shared_ptr<AgentRelay> agent = std::make_shared<AgentRelay>();
 };
+
+/// For people: without control characters and marks that turn text around, of bounded length.
+QString plainText(const char* text);
+/// Overwrites and empties.
+void wipe(QByteArray& secret);
 
 using ChannelId = std::uint64_t;
 
@@ -54,12 +62,17 @@ public:
     void write(ChannelId id, const QByteArray& bytes);
     void closeWrite(ChannelId id);
     void closeChannel(ChannelId id);
+    /// The receiver took so many bytes of received(): more may come.
+    void consumed(ChannelId id, qint64 bytes);
     void shutdown();
 
 Q_SIGNALS:
     void stateChanged(lockstep::ssh::Connection::State state);
     void asked(quint64 id, const lockstep::ssh::Question& question);
     void bannerReceived(const QString& text);
+    /// A security key waits to be touched, until touched(). From another thread.
+    void touchWanted(const lockstep::ssh::Question& question);
+    void touched();
     /// The handshake is over.
     void opened();
     /// Before opened(): why not. `isRetryable`: sshd hung up before it said anything.
@@ -77,10 +90,11 @@ private:
         KeyExchange,
         HostKey, ///< waiting for a person
         AuthNone,
+        KeyList, ///< waiting for the agent's list
         AuthNext,
         KeyOffer,
         KeySign,
-        Agent,
+        AgentKey,
         Interactive,
         Password,
         AskSecret, ///< waiting for a person
@@ -88,38 +102,54 @@ private:
         Closed,
     };
     struct Flow;
+    /// A key that can be tried.
+    struct Candidate {
+        QString file;             ///< empty: the agent's alone
+        detail::AgentKey inAgent; ///< blob empty: the agent does not hold it
+        QByteArray blob;          ///< the public half; empty: only the passphrase opens it
+        QString label() const;
+    };
 
     // session_connect.cpp
-    void lookUp();
-    void abandonLookup();
-    void connectNext();
     void connected(int fd);
     void runProxyCommand();
+    QString proxyComplaint();
     void beginKeyExchange();
     void keyExchange();
     void checkHostKey();
     void hostKeyAnswered(bool accepted);
+    // session_keys.cpp
+    void startAgent();
+    void listKeys(const QList<detail::AgentKey>& agentKeys, const QString& complaint);
+    void addKeyFile(const QString& file, QList<detail::AgentKey>& agentKeys,
+                    QList<Candidate>& sealed);
+    bool nextKey();
+    void keyOffer();
+    void keySign();
+    bool openKey();
+    void agentKey();
     // session_auth.cpp
     void authNone();
     void authNext();
-    bool nextKeyFile();
-    void keyOffer();
-    void keySign();
-    void agent();
+    bool askPassword();
     void interactive();
     void password();
     void authResult(int rc, const QString& what);
     void authenticated();
+    Error refused() const;
     Question questionOf(Question::Kind kind) const;
     // session_channels.cpp
     void advanceFlow(Flow& flow);
+    bool openFlow(Flow& flow);
     void pump(Flow& flow);
     void endFlow(ChannelId id, Result<Exit> end);
     void collectFlows();
     // session.cpp
     void advance();
-    void wake();
     void watch();
+    void unwatch();
+    void dropDialer();
+    void tooLate();
     void armStep();
     void ask(const Question& question);
     void fail(Error error, bool isRetryable = false);
@@ -144,23 +174,27 @@ private:
     bool m_isAdvancing = false;
 
     // Connecting
-    struct Lookup;
-    std::shared_ptr<Lookup> m_lookup;
-    std::deque<QByteArray> m_addresses; ///< sockaddrs still to try
-    std::string m_connectErrors;
-    int m_socket = -1;
+    std::unique_ptr<Dialer> m_dialer;
+    int m_socket = -1; ///< until libssh has it
     qint64 m_proxyPid = 0;
+    int m_proxyErrors = -1; ///< the ProxyCommand's standard error
+    std::unique_ptr<QSocketNotifier> m_proxyTalks;
+    QByteArray m_proxySaid;
     HostKey m_hostKey;
 
     // Authentication
     int m_methods = 0;
-    bool m_triedAgent = false;
-    QStringList m_keysLeft;
-    QString m_keyFile;
+    bool m_areKeysListed = false;
+    QList<Candidate> m_keysLeft;
+    Candidate m_candidate;
     ssh_key m_key = nullptr; ///< public while offered, private while signing
     int m_offers = 0;
-    int m_rounds = 0; ///< of the current question
-    bool m_interactiveDone = false;
+    int m_refusals = 0; ///< of the agent, before the current key
+    int m_phraseRounds = 0;
+    int m_passwordRounds = 0;
+    int m_interactiveRounds = 0; ///< questions of this factor
+    int m_interactiveDenials = 0;
+    bool m_isInteractiveOver = false;
     QByteArray m_secret;
     QStringList m_tried; ///< for the error
 

@@ -78,7 +78,7 @@ private:
     void reachThroughGateway();
     void startSession(int fd);
     void connectSession();
-    void dropSession();
+    void dropSession(const Error& why);
     void releaseSlot();
     void sessionFailed(const Error& error, bool isRetryable);
     void asked(quint64 id, const Question& question);
@@ -92,15 +92,16 @@ private:
     State m_state = State::Closed;
     std::unique_ptr<QObject> m_attempt; ///< context of everything that belongs to this attempt
     std::optional<Resolved> m_where;
-    SshConnection* m_gateway = nullptr;
+    SshClient::Private::Gateway m_gateway;
+    std::shared_ptr<AgentRelay> m_agent; ///< of the session, to cut off its wait
+    std::unique_ptr<QObject> m_touch;    ///< while a person is asked to touch a key
     std::optional<Error> m_forwardError;
-    QList<Prompter::QuestionId> m_questions;
     Session* m_session = nullptr; ///< lives in m_thread
     QThread* m_thread = nullptr;
     std::optional<QString> m_slot; ///< of the handshakes at a time
     int m_attempts = 0;
     ChannelId m_lastChannel = 0;
-    QHash<ChannelId, SshChannel*> m_channels;
+    QHash<ChannelId, QPointer<SshChannel>> m_channels;
     QHash<ChannelId, std::function<void(const Result<Exit>&)>> m_forwards;
     std::vector<std::function<void(Status)>> m_waiters;
 };
