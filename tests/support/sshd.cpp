@@ -75,8 +75,24 @@ QString missingSshd() {
     return {};
 }
 
-Sshd::Sshd(const QStringList& options)
-    : m_options(options) {
+QString missingAccounts() {
+#ifndef LOCKSTEP_PAM_STUB
+    return QStringLiteral("libpam0g-dev is missing");
+#endif
+    if (::geteuid() != 0)
+        return QStringLiteral("root is needed for accounts of the test's own");
+    QProcess process;
+    process.start(QStringLiteral("/usr/bin/unshare"),
+                  {QStringLiteral("-m"), QStringLiteral("/bin/true")});
+    process.waitForFinished(10'000);
+    return process.exitStatus() == QProcess::NormalExit && process.exitCode() == 0
+               ? QString()
+               : QStringLiteral("mount namespaces are not allowed here");
+}
+
+Sshd::Sshd(const QStringList& options, const QList<Account>& accounts)
+    : m_options(options)
+    , m_accounts(accounts) {
     makeKey(QStringLiteral("host_ed25519"), {QStringLiteral("-t"), QStringLiteral("ed25519")});
     makeKey(QStringLiteral("id_ed25519"), {QStringLiteral("-t"), QStringLiteral("ed25519")});
     authorize(clientKey());
@@ -102,12 +118,59 @@ void Sshd::start() {
         config = option.toUtf8() + '\n' + config;
     write(path(QStringLiteral("sshd_config")), config);
     m_process.setStandardErrorFile(path(QStringLiteral("sshd.log")), QIODevice::Append);
-    m_process.start(kProgram, {QStringLiteral("-D"), QStringLiteral("-e"), QStringLiteral("-f"),
-                               path(QStringLiteral("sshd_config"))});
+    const QStringList words{kProgram, QStringLiteral("-D"), QStringLiteral("-e"),
+                            QStringLiteral("-f"), path(QStringLiteral("sshd_config"))};
+    if (m_accounts.isEmpty()) {
+        m_process.start(words[0], words.mid(1));
+    } else {
+        writeAccounts();
+        const QString script = QStringLiteral(
+            "for name in passwd shadow group pam.d/sshd; do\n"
+            "  mount --bind \"$0/etc/$name\" \"/etc/$name\" || exit 1\ndone\nexec \"$@\"");
+        m_process.start(QStringLiteral("/usr/bin/unshare"),
+                        QStringList{QStringLiteral("-m"), QStringLiteral("/bin/sh"),
+                                    QStringLiteral("-c"), script, m_folder.path()} +
+                            words);
+    }
     QElapsedTimer waited;
     waited.start();
     while (!answers(m_port) && waited.elapsed() < 5000 && m_process.state() != QProcess::NotRunning)
         QTest::qWait(20);
+}
+
+void Sshd::writeAccounts() {
+    QDir(m_folder.path()).mkpath(QStringLiteral("etc/pam.d"));
+    QByteArray passwd = read(QStringLiteral("/etc/passwd"));
+    QByteArray shadow = read(QStringLiteral("/etc/shadow"));
+    QByteArray group = read(QStringLiteral("/etc/group"));
+    int id = 40'000;
+    for (const Account& account : m_accounts) {
+        const QByteArray name = account.name.toUtf8();
+        const QByteArray number = QByteArray::number(++id);
+        const QByteArray hash =
+            run(QStringLiteral("/usr/bin/openssl"),
+                {QStringLiteral("passwd"), QStringLiteral("-6"), account.password})
+                .trimmed();
+        passwd += name + ":x:" + number + ':' + number + "::/:/bin/sh\n";
+        shadow += name + ':' + hash + ":19000:0:99999:7:::\n";
+        group += name + ":x:" + number + ":\n";
+    }
+    // sshd reads authorized_keys as the account.
+    QFile::setPermissions(m_folder.path(), QFileDevice::ReadOwner | QFileDevice::WriteOwner |
+                                               QFileDevice::ExeOwner | QFileDevice::ExeGroup |
+                                               QFileDevice::ExeOther);
+    write(path(QStringLiteral("etc/passwd")), passwd);
+    write(path(QStringLiteral("etc/shadow")), shadow);
+    write(path(QStringLiteral("etc/group")), group);
+#ifdef LOCKSTEP_PAM_STUB
+    write(path(QStringLiteral("etc/pam.d/sshd")),
+          "auth required " LOCKSTEP_PAM_STUB "\naccount required pam_permit.so\n"
+          "session required pam_permit.so\npassword required pam_deny.so\n");
+#endif
+    for (const char* name : {"etc/passwd", "etc/group", "authorized_keys"})
+        QFile::setPermissions(path(QString::fromLatin1(name)),
+                              QFileDevice::ReadOwner | QFileDevice::WriteOwner |
+                                  QFileDevice::ReadGroup | QFileDevice::ReadOther);
 }
 
 void Sshd::stop() {
@@ -137,9 +200,13 @@ QString Sshd::makeKey(const QString& name, const QStringList& arguments) {
 }
 
 void Sshd::authorize(const QString& key) {
+    authorizeLine(read(key + QStringLiteral(".pub")));
+}
+
+void Sshd::authorizeLine(const QByteArray& line) {
     QFile file(path(QStringLiteral("authorized_keys")));
     if (file.open(QIODevice::Append))
-        file.write(read(key + QStringLiteral(".pub")));
+        file.write(line);
 }
 
 QString Sshd::fingerprint() const {

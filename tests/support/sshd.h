@@ -17,10 +17,22 @@ namespace lockstep::support {
 /// LOCKSTEP_REQUIRE names "sshd".
 QString missingSshd();
 
+/// Why accounts of our own cannot be made here (not root, no namespaces, no PAM headers); empty
+/// where they can.
+QString missingAccounts();
+
 class Sshd {
 public:
+    /// Accounts are seen by this sshd alone: a mount namespace of its own has a private
+    /// /etc/passwd, shadow, group and pam.d/sshd. Each has its name as user and a password.
+    struct Account {
+        QString name;
+        QString password;
+    };
+
     /// Extra lines of sshd_config ("MaxAuthTries 3"). Starts it; isRunning() says whether it came.
-    explicit Sshd(const QStringList& options = {});
+    /// With `UsePAM yes` PAM asks for the password "lab" and then shows a menu, where 1 is right.
+    explicit Sshd(const QStringList& options = {}, const QList<Account>& accounts = {});
     ~Sshd();
     Sshd(const Sshd&) = delete;
     Sshd& operator=(const Sshd&) = delete;
@@ -47,11 +59,15 @@ public:
     QString makeKey(const QString& name, const QStringList& arguments);
     /// Lets the key in.
     void authorize(const QString& key);
+    void authorizeLine(const QByteArray& line);
     void writeKnownHosts();
 
 private:
     QTemporaryDir m_folder;
+    void writeAccounts();
+
     QStringList m_options;
+    QList<Account> m_accounts;
     QProcess m_process;
     int m_port = 0;
 };

@@ -3,80 +3,24 @@
 // Connections to real sshds on loopback.
 #include "core/ssh/known_hosts.h"
 #include "core/ssh/ssh_client.h"
+#include "tests/core/ssh/scripted.h"
 #include "tests/support/sshd.h"
 
-#include <QDir>
 #include <QElapsedTimer>
 #include <QFile>
 #include <QTcpServer>
 #include <QTcpSocket>
 #include <QTest>
-#include <QTimer>
 
 using namespace lockstep;
 using namespace lockstep::ssh;
 using support::Sshd;
 
-namespace {
-
-/// Answers with what a test put in, and keeps what was asked.
-class ScriptedPrompter : public Prompter {
-public:
-    QuestionId ask(const Question& question, Done done) override {
-        questions += question;
-        const std::optional<Answer> answer = answers.isEmpty() ? std::nullopt : answers.takeFirst();
-        if (!isSilent)
-            QTimer::singleShot(0, this, [done, answer] { done(answer); });
-        return ++m_last;
-    }
-    void withdraw(QuestionId) override { ++withdrawn; }
-
-    QList<Question> questions;
-    QList<std::optional<Answer>> answers;
-    bool isSilent = false;
-    int withdrawn = 0;
-
-private:
-    QuestionId m_last = 0;
-};
-
-struct Opened {
-    bool isDone = false;
-    Status status;
-};
-
-/// What a program printed, and how it ended.
-struct Said {
-    QByteArray out;
-    QByteArray err;
-    std::optional<Result<Exit>> end;
-};
-
-void collect(Channel& channel, Said& said) {
-    QObject::connect(&channel, &Channel::received,
-                     [&said](const QByteArray& bytes) { said.out += bytes; });
-    QObject::connect(&channel, &Channel::errorReceived,
-                     [&said](const QByteArray& bytes) { said.err += bytes; });
-    QObject::connect(&channel, &Channel::closed,
-                     [&said](const Result<Exit>& end) { said.end = end; });
-}
-
-int openFiles() {
-    return static_cast<int>(
-        QDir(QStringLiteral("/proc/self/fd")).entryList(QDir::Files | QDir::System).size());
-}
-
-} // namespace
-
 class TestConnection : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void initTestCase() {
-        const QString missing = support::missingSshd();
-        if (!missing.isEmpty() && qgetenv("LOCKSTEP_REQUIRE").contains("sshd"))
-            QFAIL(qPrintable(missing));
-        if (!missing.isEmpty())
-            QSKIP(qPrintable(missing));
+        SKIP_OR_FAIL_WITHOUT(support::missingSshd());
         m_sshd = std::make_unique<Sshd>();
         QVERIFY2(m_sshd->isRunning(), qPrintable(m_sshd->log()));
     }
@@ -106,6 +50,33 @@ private Q_SLOTS:
         QCOMPARE(said.out.size(), large.size());
         QVERIFY(said.out == large);
         QVERIFY(m_prompter->questions.isEmpty());
+    }
+
+    void losesNothingWhenTheReceiverLagsBehind() {
+        SshClient client(options(*m_sshd), m_prompter.get());
+        const auto connection = client.connectionTo(host());
+        QVERIFY(open(*connection).ok());
+        const auto channel = connection->exec("exec /bin/sh");
+        qint64 got = 0;
+        bool isWhole = true;
+        int pieces = 0;
+        bool hasSlept = false;
+        std::optional<Result<Exit>> end;
+        connect(channel.get(), &Channel::received, this, [&](const QByteArray& bytes) {
+            isWhole = isWhole && bytes.count('x') == bytes.size();
+            got += bytes.size();
+            ++pieces;
+            if (!std::exchange(hasSlept, true))
+                QTest::qSleep(300); // meanwhile more comes than is kept for a receiver
+        });
+        connect(channel.get(), &Channel::closed, this, [&](const auto& result) { end = result; });
+        channel->write("head -c 50000000 /dev/zero | tr '\\0' x; exit 3\n");
+        QTRY_VERIFY_WITH_TIMEOUT(end.has_value(), 30'000);
+        QVERIFY(end->ok());
+        QCOMPARE(end->value().exitCode, 3);
+        QCOMPARE(got, 50'000'000);
+        QVERIFY(isWhole);
+        QVERIFY2(pieces < 5000, qPrintable(QString::number(pieces))); // not one for each packet
     }
 
     void runsManyProgramsAtATime() {
@@ -385,13 +356,6 @@ private:
         SshOptions options;
         options.resolve.configFile = sshd.writeConfig(QStringLiteral("n0"));
         return options;
-    }
-    static Status open(Connection& connection) {
-        Opened opened;
-        connection.open([&](Status status) { opened = {true, status}; });
-        if (!QTest::qWaitFor([&] { return opened.isDone; }, 20'000))
-            return Error{Code::TimedOut, "open() did not answer", {}};
-        return opened.status;
     }
 
     std::unique_ptr<Sshd> m_sshd;
