@@ -3,8 +3,11 @@
 // lockstep [CLUSTER.json] [JOB.json] [--theme system|light|dark] [--launch]: the desktop
 // application.
 // Everything is made here and handed to those who need it.
+#include "app/desktop/keyring.h"
 #include "core/document/settings.h"
 #include "core/run/run_folder.h"
+#include "core/ssh/ssh_client.h"
+#include "ui/dialogs/prompt_dialogs.h"
 #include "ui/models/catalogue_library.h"
 #include "ui/models/controller_session.h"
 #include "ui/models/job_description.h"
@@ -165,6 +168,10 @@ int main(int argc, char** argv) {
     applyTheme(application, choiceOf(theme));
     QApplication::setWindowIcon(icon("lockstep", Ink::Accent));
 
+    const std::unique_ptr<SecretStore> keyring = makeKeyring();
+    PromptDialogs prompts(keyring.get());
+    ssh::SshClient connections({}, &prompts);
+
     Workspace workspace;
     Describer describer(&workspace, workerProgram());
     CatalogueLibrary library{std::string()};
@@ -172,7 +179,8 @@ int main(int argc, char** argv) {
     options.hosts = run::defaultHosts(workerProgram());
     RunDesk desk(
         &workspace, [&options] { return std::make_unique<ControllerSession>(options); }, &library);
-    MainWindow window(&desk);
+    MainWindow window(&desk, accessThrough(&connections));
+    prompts.setWindow(&window);
     const auto showRecent = [&] {
         for (const Document document : {Document::Cluster, Document::Job})
             window.setRecent(document, memory.recentPaths(document));

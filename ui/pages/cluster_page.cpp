@@ -2,6 +2,8 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "ui/pages/cluster_page.h"
 
+#include "ui/dialogs/add_workers_dialog.h"
+#include "ui/dialogs/host_details_dialog.h"
 #include "ui/models/format.h"
 #include "ui/models/workers_model.h"
 #include "ui/pages/tf_config_card.h"
@@ -11,9 +13,14 @@
 #include "ui/widgets/icons.h"
 
 #include <QAction>
+#include <QClipboard>
+#include <QFileDialog>
+#include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QListView>
+#include <QMenu>
 #include <QPushButton>
+#include <QSaveFile>
 #include <QScrollArea>
 #include <QSpinBox>
 #include <QStackedWidget>
@@ -43,9 +50,10 @@ std::string nextAddress(const cluster::ClusterSpec& spec) {
 
 } // namespace
 
-ClusterPage::ClusterPage(Workspace* workspace, QWidget* parent)
+ClusterPage::ClusterPage(Workspace* workspace, SshAccess access, QWidget* parent)
     : Page(parent)
     , m_workspace(workspace)
+    , m_access(std::move(access))
     , m_model(new WorkersModel(workspace, this))
     , m_problem(new ProblemLabel) {
     auto* column = makeColumn();
@@ -103,12 +111,16 @@ QBoxLayout* ClusterPage::makeToolbar() {
     connect(m_local, &QPushButton::clicked, this, [this] { makeLocal(m_count->value()); });
     bar->addWidget(m_count);
     bar->addWidget(m_local);
-    auto* add = new QPushButton(tr("Add worker"));
-    setIconBeside(add, "plus");
-    add->setToolTip(tr("Add a worker (Ctrl+Shift+A)"));
-    add->setShortcut(QKeySequence(QStringLiteral("Ctrl+Shift+A")));
-    connect(add, &QPushButton::clicked, this, &ClusterPage::addWorker);
-    bar->addWidget(add);
+    auto* hosts = new QPushButton(tr("Add hosts"));
+    setIconBeside(hosts, "plus");
+    hosts->setToolTip(tr("Add workers on other machines: typed, from ~/.ssh/config, or a pasted "
+                         "list (Ctrl+Shift+H)"));
+    hosts->setShortcut(QKeySequence(QStringLiteral("Ctrl+Shift+H")));
+    connect(hosts, &QPushButton::clicked, this, &ClusterPage::addHosts);
+    bar->addWidget(hosts);
+    auto* more = makeIconButton("more", tr("More"));
+    fillMore(more);
+    bar->addWidget(more);
     return bar;
 }
 
@@ -137,12 +149,12 @@ QWidget* ClusterPage::makeList() {
     auto* empty =
         new EmptyState("cluster", tr("No workers yet"),
                        tr("A cluster is the set of workers that train one model together. "
-                          "Start with workers on this machine, or add one with its own "
-                          "address."));
+                          "Start with workers on this machine, or add the hosts that you "
+                          "reach by SSH."));
     auto* local = empty->addAction(tr("4 local workers"), "machine");
     connect(local, &QPushButton::clicked, this, [this] { makeLocal(4); });
-    connect(empty->addAction(tr("Add worker"), "plus"), &QPushButton::clicked, this,
-            &ClusterPage::addWorker);
+    connect(empty->addAction(tr("Add hosts"), "plus"), &QPushButton::clicked, this,
+            &ClusterPage::addHosts);
     m_stack = new QStackedWidget;
     m_stack->addWidget(m_list);
     m_stack->addWidget(empty);
@@ -151,7 +163,7 @@ QWidget* ClusterPage::makeList() {
 
 QWidget* ClusterPage::makeSide() {
     auto* side = new QWidget;
-    side->setFixedWidth(kSideWidth);
+    side->setProperty("kind", QStringLiteral("page"));
     auto* column = new QVBoxLayout(side);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(16);
@@ -159,9 +171,18 @@ QWidget* ClusterPage::makeSide() {
     m_config = new TfConfigCard(m_workspace);
     column->addWidget(m_inspector);
     column->addWidget(m_config, 1);
+    connect(m_inspector, &WorkerInspector::testWanted, this, &ClusterPage::showHost);
+    m_inspector->setCanTest(m_access.isThere());
     connect(m_config, &TfConfigCard::noticed, this,
             [this](const QString& text) { Q_EMIT noticed(text, false); });
-    return side;
+    auto* scroll = new QScrollArea; // long problems on a low screen
+    scroll->setWidgetResizable(true);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setWidget(side);
+    scroll->setFixedWidth(kSideWidth);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll->setAccessibleName(tr("Selected worker"));
+    return scroll;
 }
 
 int ClusterPage::selectedRow() const {
@@ -180,6 +201,74 @@ void ClusterPage::addWorker() {
     m_workspace->editCluster(tr("Add worker"), [&](auto& spec) { spec.add(worker); });
     select(m_model->rowCount() - 1);
     m_list->setFocus();
+}
+
+void ClusterPage::addHosts() {
+    auto* dialog = new AddWorkersDialog(m_workspace->cluster(), m_access, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] {
+        const auto workers = dialog->workers();
+        const auto count = static_cast<std::int64_t>(workers.size());
+        m_workspace->editCluster(countWords(count, tr("Add 1 worker"), tr("Add %1 workers")),
+                                 [&](auto& spec) {
+                                     for (const auto& worker : workers)
+                                         spec.add(worker);
+                                 });
+        select(m_model->rowCount() - static_cast<int>(count));
+        m_list->setFocus();
+        Q_EMIT noticed(countWords(count, tr("Added 1 worker."), tr("Added %1 workers.")), true);
+    });
+    dialog->open();
+}
+
+void ClusterPage::fillMore(QToolButton* button) {
+    auto* menu = new QMenu(button);
+    auto* one = menu->addAction(tr("Add one more worker"), this, &ClusterPage::addWorker);
+    one->setShortcut(QKeySequence(QStringLiteral("Ctrl+Shift+A")));
+    addAction(one); // so that its keys work while the menu is closed
+    menu->addSeparator();
+    menu->addAction(tr("Copy the host list"), this, [this] {
+        QGuiApplication::clipboard()->setText(hostListOf(m_workspace->cluster()));
+        Q_EMIT noticed(tr("Copied the host list."), false);
+    });
+    menu->addAction(tr("Save the host list as…"), this, &ClusterPage::exportHosts);
+    button->setMenu(menu);
+    button->setPopupMode(QToolButton::InstantPopup);
+}
+
+void ClusterPage::exportHosts() {
+    auto* dialog = new QFileDialog(this, tr("Save the host list"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->selectFile(QStringLiteral("hosts.txt"));
+    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+        QSaveFile file(path);
+        const bool saved = file.open(QIODevice::WriteOnly) &&
+                           file.write(hostListOf(m_workspace->cluster()).toUtf8()) >= 0 &&
+                           file.commit();
+        Q_EMIT noticed(
+            saved ? tr("Saved the host list as %1.").arg(plainText(path, 200))
+                  : tr("Could not save the host list: %1.").arg(plainText(file.errorString(), 200)),
+            false);
+    });
+    dialog->open();
+}
+
+void ClusterPage::showHost() {
+    const int row = selectedRow();
+    const auto workers = m_workspace->cluster().workers();
+    if (row < 0 || row >= static_cast<int>(workers.size()) || !m_access.isThere())
+        return;
+    const auto destination =
+        ssh::parseDestination(QString::fromStdString(workers[std::size_t(row)].sshText()));
+    if (!destination.ok()) {
+        Q_EMIT noticed(plainText(QString::fromStdString(destination.error().message)), false);
+        return;
+    }
+    auto* dialog = new HostDetailsDialog(m_access, *destination, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
+    dialog->startTest();
 }
 
 void ClusterPage::makeLocal(int count) {
@@ -227,8 +316,10 @@ void ClusterPage::refresh() {
     const int count = m_model->rowCount();
     m_stack->setCurrentIndex(count > 0 ? 0 : 1);
     if (const QString name = QString::fromStdString(m_workspace->cluster().name());
-        m_name->text() != name)
+        m_name->text() != name) {
         m_name->setText(name);
+        m_name->setCursorPosition(0);
+    }
     m_problem->setProblem(m_workspace->problemExactlyAt(Document::Cluster, "workers"));
     m_up->setEnabled(row > 0);
     m_down->setEnabled(row >= 0 && row + 1 < count);

@@ -3,6 +3,7 @@
 #pragma once
 // The workers of the cluster as cards, with the inspector and the TF_CONFIG of the selected one.
 
+#include "ui/models/ssh_access.h"
 #include "ui/pages/page.h"
 
 class QLabel;
@@ -23,7 +24,8 @@ class ProblemLabel;
 class ClusterPage final : public Page {
     Q_OBJECT
 public:
-    explicit ClusterPage(Workspace* workspace, QWidget* parent = nullptr);
+    /// Without `access` hosts can be added, but not tested.
+    explicit ClusterPage(Workspace* workspace, SshAccess access = {}, QWidget* parent = nullptr);
     void reveal(const QString& path) override;
 
 private:
@@ -31,6 +33,10 @@ private:
     QWidget* makeList();
     QWidget* makeSide();
     void addWorker();
+    void addHosts();
+    void fillMore(QToolButton* button);
+    void exportHosts();
+    void showHost();
     void makeLocal(int count);
     void removeSelected();
     void moveSelected(int by);
@@ -40,6 +46,7 @@ private:
     void refresh();
 
     Workspace* m_workspace;
+    SshAccess m_access;
     WorkersModel* m_model;
     QLineEdit* m_name;
     QListView* m_list;

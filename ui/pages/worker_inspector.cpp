@@ -5,11 +5,13 @@
 #include <QComboBox>
 #include <QGridLayout>
 #include <QPlainTextEdit>
+#include <QPushButton>
 
 namespace lockstep::ui {
 namespace {
 
 constexpr int kEnvHeight = 52;
+constexpr int kHeaderButton = 22;
 
 QString textOf(const std::vector<std::pair<std::string, std::string>>& env) {
     QStringList lines;
@@ -42,6 +44,7 @@ WorkerInspector::WorkerInspector(Workspace* workspace, QWidget* parent)
     : QWidget(parent)
     , m_workspace(workspace)
     , m_card(new Card(tr("Worker")))
+    , m_test(new QPushButton(tr("Test connection")))
     , m_name(new QLineEdit)
     , m_role(new QComboBox)
     , m_address(new QLineEdit)
@@ -75,6 +78,13 @@ WorkerInspector::WorkerInspector(Workspace* workspace, QWidget* parent)
     add("address", tr("Address for the other workers"), m_address, 1, 0, 1);
     add("ssh", tr("Runs on"), m_machine, 1, 1, 1);
     add("env", tr("Environment"), m_env, 2, 0, 2);
+    m_test->setProperty("kind", QStringLiteral("link"));
+    m_test->setToolTip(tr("Connect to this worker's host and say what it is (Ctrl+T)"));
+    m_test->setShortcut(QKeySequence(QStringLiteral("Ctrl+T")));
+    m_test->setFixedHeight(kHeaderButton); // the card keeps its height for its fields
+    m_test->hide();
+    connect(m_test, &QPushButton::clicked, this, &WorkerInspector::testWanted);
+    m_card->header()->addWidget(m_test);
     m_card->body()->addLayout(grid);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -123,6 +133,8 @@ void WorkerInspector::setRow(int row) {
     const auto workers = m_workspace->cluster().workers();
     m_row = row >= 0 && row < static_cast<int>(workers.size()) ? row : -1;
     setEnabled(m_row >= 0);
+    m_test->setVisible(m_canTest && m_row >= 0 &&
+                       !workers[static_cast<std::size_t>(m_row)].isOnThisMachine());
     if (m_row < 0) {
         m_card->setTitle(tr("No worker selected"));
         for (QLineEdit* edit : {m_name, m_address, m_machine})
@@ -144,6 +156,11 @@ void WorkerInspector::setRow(int row) {
     if (envOf(m_env->toPlainText()) != worker.env)
         m_env->setPlainText(textOf(worker.env));
     showProblems();
+}
+
+void WorkerInspector::setCanTest(bool can) {
+    m_canTest = can;
+    setRow(m_row);
 }
 
 void WorkerInspector::showProblems() {

@@ -9,6 +9,7 @@
 class QComboBox;
 class QLineEdit;
 class QPlainTextEdit;
+class QPushButton;
 
 namespace lockstep::ui {
 
@@ -20,6 +21,10 @@ public:
     void setRow(int row);
     /// "address", "ssh", "name", "task", "env".
     void focusField(const QString& key);
+    void setCanTest(bool can);
+
+Q_SIGNALS:
+    void testWanted();
 
 private:
     void edit(const QString& what, const char* key,
@@ -29,6 +34,8 @@ private:
     Workspace* m_workspace;
     int m_row = -1;
     Card* m_card;
+    QPushButton* m_test;
+    bool m_canTest = false;
     QLineEdit* m_name;
     QComboBox* m_role;
     QLineEdit* m_address;

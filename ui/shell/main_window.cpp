@@ -31,7 +31,7 @@ QString kindOf(Document document) {
 
 } // namespace
 
-MainWindow::MainWindow(RunDesk* desk, QWidget* parent)
+MainWindow::MainWindow(RunDesk* desk, const SshAccess& access, QWidget* parent)
     : QMainWindow(parent)
     , m_desk(desk)
     , m_workspace(desk->workspace())
@@ -39,7 +39,7 @@ MainWindow::MainWindow(RunDesk* desk, QWidget* parent)
     , m_rail(new Rail)
     , m_stack(new QStackedWidget)
     , m_log(new LogDrawer(desk))
-    , m_cluster(new ClusterPage(m_workspace))
+    , m_cluster(new ClusterPage(m_workspace, access))
     , m_job(new JobPage(m_workspace))
     , m_monitor(new MonitorPage(desk))
     , m_runs(new RunsPage(desk)) {

@@ -5,6 +5,7 @@
 // Workspace and RunDesk, what a page shows is in the page.
 
 #include "ui/models/run_desk.h"
+#include "ui/models/ssh_access.h"
 
 #include <QMainWindow>
 
@@ -29,7 +30,7 @@ class MainWindow final : public QMainWindow {
 public:
     enum class PageId { Cluster, Job, Monitor, Runs };
 
-    explicit MainWindow(RunDesk* desk, QWidget* parent = nullptr);
+    explicit MainWindow(RunDesk* desk, const SshAccess& access = {}, QWidget* parent = nullptr);
 
     void showPage(PageId page);
     Page* page(PageId page) const;

@@ -128,6 +128,10 @@ Segments::Segments(const QStringList& words, const QString& name, QWidget* paren
                                      : i + 1 == words.size() ? QStringLiteral("last")
                                                              : QStringLiteral("middle"));
         button->setAccessibleName(QStringLiteral("%1: %2").arg(name, words[i]));
+        // Wide enough for the bold word of the chosen one, with the style sheet's padding.
+        constexpr int room = 34;
+        const QFont bold = scaled(button->font(), 1, QFont::DemiBold);
+        button->setMinimumWidth(QFontMetrics(bold).horizontalAdvance(words[i]) + room);
         m_group->addButton(button, i);
         layout->addWidget(button);
     }

@@ -52,6 +52,10 @@ QToolButton[kind="quiet"] { padding: 4px; }
 QPushButton[kind="quiet"]:hover, QToolButton[kind="quiet"]:hover { background: @raised; }
 QPushButton[kind="quiet"]:focus { border: 2px solid @accent; padding: 4px 7px; }
 QToolButton[kind="quiet"]:focus { border: 2px solid @accent; padding: 3px; }
+QPushButton[kind="link"] { background: transparent; border: 1px solid transparent; color: @accent;
+    padding: 0 6px; }
+QPushButton[kind="link"]:hover { background: @raised; }
+QPushButton[kind="link"]:focus { border: 1px solid @accent; padding: 0 6px; }
 QPushButton[kind="document"] { background: transparent; border: 1px solid transparent;
     padding: 5px 8px; text-align: left; }
 QPushButton[kind="document"]:hover { background: @raised; }
@@ -95,6 +99,7 @@ QAbstractItemView { background: @surface; color: @text; border: none;
 QTableView, QTreeView { gridline-color: transparent; }
 QTableView[kind="framed"], QListView[kind="framed"] { border: 1px solid @line; border-radius: 6px; }
 QTableView::item { border-bottom: 1px solid @line; padding: 0 8px; }
+QListWidget::item { padding: 5px 6px; }
 QTableView:focus, QListView[kind="framed"]:focus { border: 1px solid @accent; }
 QHeaderView { background: transparent; border: none; }
 QHeaderView::section { background: transparent; color: @muted; border: none;

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "core/base/json_reader.h"
 #include "tests/ui/support/made_up_run.h"
+#include "tests/ui/support/made_up_ssh.h"
 #include "ui/models/run_desk.h"
 #include "ui/pages/cluster_page.h"
 #include "ui/pages/job_page.h"
@@ -61,7 +62,8 @@ private Q_SLOTS:
         library.set(madeUpHistory());
         RunDesk desk(
             &workspace, [] { return std::make_unique<MadeUpSession>(); }, &library);
-        ClusterPage cluster(&workspace);
+        MadeUpHost host;
+        ClusterPage cluster(&workspace, madeUpAccess(&host));
         JobPage job(&workspace);
         MonitorPage monitor(&desk);
         RunsPage runs(&desk);

@@ -3,6 +3,7 @@
 // Pictures of every page, light and dark, small and large, into build/<preset>/screens/, and a look
 // at each: no empty page, no cut label.
 #include "tests/ui/support/made_up_run.h"
+#include "tests/ui/support/made_up_ssh.h"
 #include "ui/charts/line_chart.h"
 #include "ui/models/run_desk.h"
 #include "ui/pages/cluster_page.h"
@@ -60,6 +61,7 @@ struct Scene {
     MadeUpLibrary library;
     MadeUpSession* session = nullptr; ///< the newest one
     RunDesk desk;
+    MadeUpHost host;
     MainWindow window;
 
     Scene()
@@ -71,7 +73,7 @@ struct Scene {
                   return made;
               },
               &library)
-        , window(&desk) {
+        , window(&desk, madeUpAccess(&host)) {
         library.set(madeUpHistory());
         const QString examples = QStringLiteral(LOCKSTEP_SOURCE_DIR "/resources/examples/digits/");
         window.openPath(Document::Cluster, examples + QStringLiteral("digits.cluster.json"));
@@ -140,6 +142,18 @@ const Picture kPictures[] = {
          breakCluster(s.workspace);
          s.window.showPage(MainWindow::PageId::Cluster);
          s.window.page(MainWindow::PageId::Cluster)->reveal(QStringLiteral("workers.1.address"));
+     }},
+    {"cluster-hosts",
+     [](Scene& s) {
+         s.workspace.editCluster(QStringLiteral("x"), [](cluster::ClusterSpec& spec) {
+             for (const char* host : {"n1", "n2", "gpu-box"}) {
+                 cluster::Worker worker;
+                 worker.ssh = json::Value(std::string("alice@") + host);
+                 worker.address = std::string(host) + ".lab.example:2222";
+                 spec.add(worker);
+             }
+         });
+         s.window.page(MainWindow::PageId::Cluster)->reveal(QStringLiteral("workers.3.ssh"));
      }},
     {"cluster-empty",
      [](Scene& s) {
