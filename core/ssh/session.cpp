@@ -7,6 +7,7 @@
 #include <libssh/server.h>
 
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,8 +61,10 @@ Session::~Session() {
 
 void Session::tooLate() {
     const std::string seconds = std::to_string(m_plan.stepTimeout.count() / 1000);
-    if (m_step == Step::KeyList) // as if there were none
-        return listKeys({}, QStringLiteral("the agent did not answer")), advance();
+    if (m_step == Step::KeyList) { // as if there were no agent
+        listKeys({}, QStringLiteral("the agent did not answer"));
+        return advance();
+    }
     std::string what = "The login was not answered in time: ";
     if (m_step == Step::Connect)
         what = "The connection was not made in time (" +
@@ -198,6 +201,12 @@ void Session::ask(const Question& question) {
     m_deadline.stop();
     Q_EMIT stateChanged(Connection::State::Asking);
     Q_EMIT asked(m_question, question);
+}
+
+/// sshd does so when a person thinks for longer than its LoginGraceTime.
+bool Session::hasHungUp() const {
+    char first = 0;
+    return ::recv(ssh_get_fd(m_session), &first, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 Question Session::questionOf(Question::Kind kind) const {

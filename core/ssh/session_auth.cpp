@@ -148,25 +148,32 @@ void Session::answer(quint64 question, const std::optional<Answer>& answer) {
     Q_EMIT stateChanged(m_step == Step::HostKey ? Connection::State::Connecting
                                                 : Connection::State::Authenticating);
     armStep();
-    if (m_step == Step::HostKey) {
+    if (m_step == Step::HostKey)
         hostKeyAnswered(answer.has_value());
-        return advance();
-    }
-    if (!answer)
+    else if (!answer)
         return fail({Code::Unauthenticated,
                      "The host asked for a secret and got no answer, so nobody logged in.", who()});
-    if (m_asked == Question::Kind::Interactive) {
-        for (int i = 0; i < answer->replies.size(); ++i) {
-            QByteArray reply = answer->replies[i].toUtf8();
-            ssh_userauth_kbdint_setanswer(m_session, static_cast<unsigned>(i), reply.constData());
-            wipe(reply);
-        }
-        m_step = Step::Interactive;
-    } else {
-        m_secret = answer->replies.value(0).toUtf8();
-        m_step = m_asked == Question::Kind::Password ? Step::Password : Step::KeySign;
-    }
+    if (m_step != Step::Closed && hasHungUp())
+        return fail({Code::Unreachable,
+                     "The host hung up while it waited for an answer (LoginGraceTime).", who()},
+                    true);
+    if (m_step == Step::AskSecret)
+        useAnswer(*answer);
     advance();
+}
+
+void Session::useAnswer(const Answer& answer) {
+    if (m_asked != Question::Kind::Interactive) {
+        m_secret = answer.replies.value(0).toUtf8();
+        m_step = m_asked == Question::Kind::Password ? Step::Password : Step::KeySign;
+        return;
+    }
+    for (int i = 0; i < answer.replies.size(); ++i) {
+        QByteArray reply = answer.replies[i].toUtf8();
+        ssh_userauth_kbdint_setanswer(m_session, static_cast<unsigned>(i), reply.constData());
+        wipe(reply);
+    }
+    m_step = Step::Interactive;
 }
 
 void Session::authenticated() {

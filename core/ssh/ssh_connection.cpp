@@ -259,16 +259,20 @@ void SshConnection::connectSession() {
 }
 
 void SshConnection::asked(quint64 id, const Question& question) {
+    // Others go on meanwhile, so that one dialog can show the keys of many hosts.
+    if (question.kind == Question::Kind::HostKey)
+        releaseSlot();
     m_client.ask(question, m_attempt.get(), [this, id](const std::optional<Answer>& answer) {
         inSession([id, answer](Session& session) { session.answer(id, answer); });
     });
 }
 
 void SshConnection::sessionFailed(const Error& error, bool isRetryable) {
-    m_client.settle(name(), false);
     // The jump host's refusal came before: it says more than the socket that was closed for it.
-    if (!isRetryable || m_forwardError || m_attempts >= m_client.options.attempts)
+    if (!isRetryable || m_forwardError || m_attempts >= m_client.options.attempts) {
+        m_client.settle(name(), false);
         return fail(m_forwardError.value_or(error));
+    }
     dropSession(error);
     m_attempt = std::make_unique<QObject>();
     const int pause = kRetryMilliseconds * m_attempts;

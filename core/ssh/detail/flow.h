@@ -25,6 +25,7 @@ struct Session::Flow {
     void takeHeld();
     bool hasRoom() const;
     void keep(const char* data, qsizetype size, bool isError);
+    void widen();
     void deliver();
     void watchSocket();
     void readSocket();
@@ -44,9 +45,10 @@ struct Session::Flow {
     std::unique_ptr<QSocketNotifier> readable;
     std::unique_ptr<QSocketNotifier> writable;
 
-    QByteArray inbox;    ///< taken and not yet passed on
-    qint64 unread = 0;   ///< passed on and not yet consumed
-    bool isHeld = false; ///< libssh holds more
+    QByteArray inbox;        ///< taken and not yet passed on
+    qint64 unread = 0;       ///< passed on and not yet consumed
+    bool isHeld = false;     ///< libssh holds more
+    qint64 sinceWidened = 0; ///< bytes
 
     QByteArray queue; ///< for the far end
     bool wantsEof = false;

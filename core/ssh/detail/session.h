@@ -137,6 +137,8 @@ private:
     void authResult(int rc, const QString& what);
     void authenticated();
     Error refused() const;
+    void useAnswer(const Answer& answer);
+    bool hasHungUp() const;
     Question questionOf(Question::Kind kind) const;
     // session_channels.cpp
     void advanceFlow(Flow& flow);
@@ -199,6 +201,7 @@ private:
     QStringList m_tried; ///< for the error
 
     std::map<ChannelId, std::unique_ptr<Flow>> m_flows;
+    QByteArray m_scratch;
 };
 
 } // namespace lockstep::ssh::detail

@@ -10,6 +10,7 @@
 #include <QTest>
 #include <QTimer>
 
+#include <chrono>
 #include <optional>
 
 /// Skips loudly with the reason `missing`; fails where LOCKSTEP_REQUIRE names sshd.
@@ -32,7 +33,7 @@ public:
         if (question.kind != Question::Kind::Touch && !isSilent) {
             const std::optional<Answer> answer =
                 answers.isEmpty() ? std::nullopt : answers.takeFirst();
-            QTimer::singleShot(0, this, [done, answer] { done(answer); });
+            QTimer::singleShot(thinks, this, [done, answer] { done(answer); });
         }
         return ++m_last;
     }
@@ -41,6 +42,7 @@ public:
     QList<Question> questions;
     QList<std::optional<Answer>> answers;
     bool isSilent = false;
+    std::chrono::milliseconds thinks{0};
     int withdrawn = 0;
 
 private:

@@ -261,6 +261,47 @@ private Q_SLOTS:
         QVERIFY2(!textOf(status).contains(QStringLiteral("wrong")), qPrintable(textOf(status)));
     }
 
+    // D5: sshd hangs up while a person reads
+    void goesOnWhenTheAnswerCameTooLateForTheServer() {
+        Sshd sshd({QStringLiteral("LoginGraceTime 1")});
+        SshOptions with;
+        with.resolve.configFile = sshd.writeConfig(QStringLiteral("n0"));
+        with.stepTimeout = 1000ms;
+        QFile::remove(sshd.knownHosts());
+        m_prompter->thinks = 2500ms;
+        m_prompter->answers = {Answer{}};
+        SshClient client(with, m_prompter.get());
+        const auto connection = client.connectionTo(host());
+        const Status status = open(*connection);
+        QVERIFY2(status.ok(), qPrintable(textOf(status)));
+        QCOMPARE(m_prompter->questions.size(), 1);
+    }
+
+    // D5: one dialog shows them all
+    void asksForTheKeysOfManyHostsAtOnce() {
+        std::vector<std::unique_ptr<Sshd>> hosts;
+        QStringList lines;
+        for (int i = 0; i < 8; ++i) {
+            hosts.push_back(std::make_unique<Sshd>());
+            lines += QStringLiteral("Host h%1\n  HostName 127.0.0.1\n  Port %2\n  IdentityFile %3")
+                         .arg(i)
+                         .arg(hosts.back()->port())
+                         .arg(hosts.back()->clientKey());
+        }
+        SshOptions with;
+        with.resolve.configFile = hosts[0]->writeConfig(QStringLiteral("n0"), lines, false);
+        SshClient client(with, m_prompter.get());
+        m_prompter->isSilent = true;
+        std::vector<std::unique_ptr<Connection>> all;
+        for (int i = 0; i < 8; ++i) {
+            Destination destination;
+            destination.host = QStringLiteral("h%1").arg(i);
+            all.push_back(client.connectionTo(destination));
+            all.back()->open([](const Status&) {});
+        }
+        QTRY_COMPARE_WITH_TIMEOUT(m_prompter->questions.size(), 8, 20'000);
+    }
+
     // E2
     void showsALongBannerAndReadsNothingFromIt() {
         QTemporaryDir folder;
