@@ -53,9 +53,8 @@ Session::Session(SessionPlan plan)
 }
 
 Session::~Session() {
+    m_isEnding = true;
     m_dialer.reset();
-    m_readable.reset();
-    m_writable.reset();
     shutdown();
 }
 
@@ -181,11 +180,19 @@ void Session::watch() {
 }
 
 void Session::unwatch() {
-    for (auto* notifier : {&m_readable, &m_writable})
-        if (*notifier) {
-            (*notifier)->setEnabled(false);
-            notifier->release()->deleteLater(); // we may be in its signal
-        }
+    discard(m_readable);
+    discard(m_writable);
+}
+
+/// Later, for we may be in its signal; at once where no later comes.
+void Session::discard(std::unique_ptr<QSocketNotifier>& notifier) const {
+    if (!notifier)
+        return;
+    notifier->setEnabled(false);
+    if (m_isEnding)
+        notifier.reset();
+    else
+        notifier.release()->deleteLater();
 }
 
 void Session::dropDialer() {

@@ -24,11 +24,8 @@ constexpr int kReadSlice = 20; ///< ms, before the event loop has its turn
 } // namespace
 
 Session::Flow::~Flow() {
-    for (auto* notifier : {&readable, &writable})
-        if (*notifier) {
-            (*notifier)->setEnabled(false);
-            notifier->release()->deleteLater(); // we may be in its signal
-        }
+    session->discard(readable);
+    session->discard(writable);
     if (fd >= 0)
         ::close(fd);
     if (channel) {

@@ -145,11 +145,7 @@ bool Session::nextKey() {
     m_candidate = m_keysLeft.takeFirst();
     ++m_offers;
     m_phraseRounds = 0;
-    if (!m_candidate.inAgent.blob.isEmpty()) {
-        m_plan.agent->show(m_candidate.inAgent);
-        m_refusals = m_plan.agent->refusals();
-        m_step = Step::AgentKey;
-    } else if (m_candidate.blob.isEmpty()) {
+    if (m_candidate.blob.isEmpty()) {
         m_step = Step::KeySign;
     } else if (ssh_pki_import_pubkey_base64(
                    m_candidate.blob.toBase64().constData(),
@@ -168,11 +164,15 @@ void Session::keyOffer() {
     if (rc == SSH_AUTH_AGAIN)
         return;
     ssh_key_free(std::exchange(m_key, nullptr));
-    if (rc == SSH_AUTH_SUCCESS) {
-        m_step = Step::KeySign;
-        return armStep();
-    }
-    authResult(rc, m_candidate.label());
+    if (rc != SSH_AUTH_SUCCESS)
+        return authResult(rc, m_candidate.label());
+    armStep();
+    m_step = Step::KeySign;
+    if (m_candidate.inAgent.blob.isEmpty())
+        return;
+    m_plan.agent->show(m_candidate.inAgent);
+    m_refusals = m_plan.agent->refusals();
+    m_step = Step::AgentKey;
 }
 
 /// Reads the private key; false while a passphrase is asked for, or where it is of no use.
@@ -215,8 +215,9 @@ void Session::keySign() {
     authResult(rc, m_candidate.label());
 }
 
-/// One key of the agent: libssh offers it and, where the host would take it, waits here until the
-/// agent has signed. No time is taken meanwhile: a person may have to touch a key.
+/// A key of the agent that the host would take: libssh offers it again and waits here until the
+/// agent has signed. No time is taken meanwhile: a person may have to touch a key. (Not for keys
+/// that may be refused: libssh 0.10 leaks a list of keys with each.)
 void Session::agentKey() {
     const int signatures = m_plan.agent->signatures();
     int rc = ssh_userauth_agent(m_session, nullptr);

@@ -150,6 +150,7 @@ private:
     void advance();
     void watch();
     void unwatch();
+    void discard(std::unique_ptr<QSocketNotifier>& notifier) const;
     void dropDialer();
     void tooLate();
     void armStep();
@@ -174,6 +175,7 @@ private:
     quint64 m_question = 0;
     Question::Kind m_asked{}; ///< of the question that waits
     bool m_isAdvancing = false;
+    bool m_isEnding = false; ///< in the destructor
 
     // Connecting
     std::unique_ptr<Dialer> m_dialer;
