@@ -151,6 +151,7 @@ QWidget* AddWorkersDialog::makeConfig() {
     m_aliases = new QListWidget;
     m_aliases->setProperty("kind", QStringLiteral("framed"));
     m_aliases->setAccessibleName(tr("Hosts of ~/.ssh/config"));
+    m_aliases->setSpacing(4);
     const QStringList names = m_access.aliases ? m_access.aliases() : QStringList();
     for (const QString& name : names) {
         auto* item = new QListWidgetItem(plainText(name, 200), m_aliases);

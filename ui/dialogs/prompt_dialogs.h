@@ -8,12 +8,11 @@
 #include "ui/dialogs/secret_store.h"
 #include "ui/models/host_keys_model.h"
 
+#include <QDialog>
 #include <QPointer>
 #include <QTimer>
 
 #include <deque>
-
-class QDialog;
 
 namespace lockstep::ui {
 

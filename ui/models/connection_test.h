@@ -18,7 +18,8 @@ namespace lockstep::ui {
 
 struct HostFact {
     QString name;
-    QString value; ///< made safe to show
+    QString value;         ///< made safe to show
+    bool isAmount = false; ///< measured: differs everywhere and says nothing by that
     bool operator==(const HostFact&) const = default;
 };
 

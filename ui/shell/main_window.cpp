@@ -3,6 +3,7 @@
 #include "ui/shell/main_window.h"
 
 #include "ui/models/format.h"
+#include "ui/pages/check_page.h"
 #include "ui/pages/cluster_page.h"
 #include "ui/pages/job_page.h"
 #include "ui/pages/monitor_page.h"
@@ -31,7 +32,7 @@ QString kindOf(Document document) {
 
 } // namespace
 
-MainWindow::MainWindow(RunDesk* desk, const SshAccess& access, QWidget* parent)
+MainWindow::MainWindow(RunDesk* desk, const SshAccess& access, CheckSession* check, QWidget* parent)
     : QMainWindow(parent)
     , m_desk(desk)
     , m_workspace(desk->workspace())
@@ -46,15 +47,12 @@ MainWindow::MainWindow(RunDesk* desk, const SshAccess& access, QWidget* parent)
     setWindowTitle(QStringLiteral("Lockstep"));
     setMinimumSize(960, 600);
     resize(1280, 820);
-    const std::pair<const char*, QString> entries[] = {{"cluster", tr("Cluster")},
-                                                       {"job", tr("Job")},
-                                                       {"monitor", tr("Monitor")},
-                                                       {"runs", tr("Runs")}};
-    for (const auto& [sign, word] : entries)
-        m_rail->add(sign, word);
-    for (Page* page : {static_cast<Page*>(m_cluster), static_cast<Page*>(m_job),
-                       static_cast<Page*>(m_monitor), static_cast<Page*>(m_runs)})
-        m_stack->addWidget(page);
+    addPage(PageId::Cluster, "cluster", tr("Cluster"), m_cluster);
+    addPage(PageId::Job, "job", tr("Job"), m_job);
+    if (check)
+        addPage(PageId::Check, "check", tr("Check"), new CheckPage(m_workspace, check));
+    addPage(PageId::Monitor, "monitor", tr("Monitor"), m_monitor);
+    addPage(PageId::Runs, "runs", tr("Runs"), m_runs);
 
     auto* middle = new QHBoxLayout;
     middle->setSpacing(0);
@@ -77,9 +75,14 @@ MainWindow::MainWindow(RunDesk* desk, const SshAccess& access, QWidget* parent)
     refreshBadges();
 }
 
+void MainWindow::addPage(PageId id, const char* sign, const QString& word, Page* page) {
+    m_order.append(id);
+    m_rail->add(sign, word);
+    m_stack->addWidget(page);
+}
+
 void MainWindow::connectPages() {
-    connect(m_rail, &Rail::chosen, this,
-            [this](int index) { showPage(static_cast<PageId>(index)); });
+    connect(m_rail, &Rail::chosen, this, [this](int index) { showPage(m_order[index]); });
     connect(m_rail, &Rail::themeWanted, this, &MainWindow::themeWanted);
     for (int i = 0; i < m_stack->count(); ++i)
         connect(static_cast<Page*>(m_stack->widget(i)), &Page::noticed, this, &MainWindow::notice);
@@ -121,13 +124,14 @@ void MainWindow::makeShortcuts() {
 }
 
 void MainWindow::showPage(PageId page) {
-    m_stack->setCurrentIndex(static_cast<int>(page));
-    m_rail->setCurrent(static_cast<int>(page));
+    const auto index = static_cast<int>(m_order.indexOf(page));
+    m_stack->setCurrentIndex(index);
+    m_rail->setCurrent(index);
     m_stack->currentWidget()->setFocus();
 }
 
 Page* MainWindow::page(PageId page) const {
-    return static_cast<Page*>(m_stack->widget(static_cast<int>(page)));
+    return static_cast<Page*>(m_stack->widget(static_cast<int>(m_order.indexOf(page))));
 }
 
 void MainWindow::notice(const QString& text, bool canUndo) {
@@ -137,7 +141,8 @@ void MainWindow::notice(const QString& text, bool canUndo) {
 void MainWindow::refreshBadges() {
     for (const auto& [page, document] :
          {std::pair(PageId::Cluster, Document::Cluster), std::pair(PageId::Job, Document::Job)})
-        m_rail->setBadge(static_cast<int>(page), m_workspace->count(document, Severity::Error),
+        m_rail->setBadge(static_cast<int>(m_order.indexOf(page)),
+                         m_workspace->count(document, Severity::Error),
                          m_workspace->count(document, Severity::Warning));
 }
 

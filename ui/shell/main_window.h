@@ -4,6 +4,7 @@
 // The window: top bar, rail, pages, log drawer. It only routes: what a document or a run does is in
 // Workspace and RunDesk, what a page shows is in the page.
 
+#include "ui/models/check_session.h"
 #include "ui/models/run_desk.h"
 #include "ui/models/ssh_access.h"
 
@@ -28,9 +29,11 @@ class TopBar;
 class MainWindow final : public QMainWindow {
     Q_OBJECT
 public:
-    enum class PageId { Cluster, Job, Monitor, Runs };
+    enum class PageId { Cluster, Job, Check, Monitor, Runs };
 
-    explicit MainWindow(RunDesk* desk, const SshAccess& access = {}, QWidget* parent = nullptr);
+    /// Without `check` there is no page Check.
+    explicit MainWindow(RunDesk* desk, const SshAccess& access = {}, CheckSession* check = nullptr,
+                        QWidget* parent = nullptr);
 
     void showPage(PageId page);
     Page* page(PageId page) const;
@@ -51,6 +54,7 @@ protected:
     void closeEvent(QCloseEvent* event) override;
 
 private:
+    void addPage(PageId id, const char* sign, const QString& word, Page* page);
     void connectPages();
     void connectDocuments();
     void makeShortcuts();
@@ -69,6 +73,7 @@ private:
     TopBar* m_top;
     Rail* m_rail;
     QStackedWidget* m_stack;
+    QList<PageId> m_order; ///< of the rail and the stack
     LogDrawer* m_log;
     NoticeBar* m_notice;
     ClusterPage* m_cluster;

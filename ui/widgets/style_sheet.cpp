@@ -99,7 +99,6 @@ QAbstractItemView { background: @surface; color: @text; border: none;
 QTableView, QTreeView { gridline-color: transparent; }
 QTableView[kind="framed"], QListView[kind="framed"] { border: 1px solid @line; border-radius: 6px; }
 QTableView::item { border-bottom: 1px solid @line; padding: 0 8px; }
-QListWidget::item { padding: 5px 6px; }
 QTableView:focus, QListView[kind="framed"]:focus { border: 1px solid @accent; }
 QHeaderView { background: transparent; border: none; }
 QHeaderView::section { background: transparent; color: @muted; border: none;

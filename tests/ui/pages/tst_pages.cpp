@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "core/base/json_reader.h"
+#include "tests/ui/support/made_up_check.h"
 #include "tests/ui/support/made_up_run.h"
 #include "tests/ui/support/made_up_ssh.h"
 #include "ui/models/run_desk.h"
+#include "ui/pages/check_page.h"
 #include "ui/pages/cluster_page.h"
 #include "ui/pages/job_page.h"
 #include "ui/pages/monitor_page.h"
@@ -67,8 +69,12 @@ private Q_SLOTS:
         JobPage job(&workspace);
         MonitorPage monitor(&desk);
         RunsPage runs(&desk);
+        MadeUpCheck session;
+        session.set(madeUpCheckView(3));
+        CheckPage check(&workspace, &session);
         for (const QWidget* page : {static_cast<QWidget*>(&cluster), static_cast<QWidget*>(&job),
-                                    static_cast<QWidget*>(&monitor), static_cast<QWidget*>(&runs)})
+                                    static_cast<QWidget*>(&monitor), static_cast<QWidget*>(&runs),
+                                    static_cast<QWidget*>(&check)})
             for (const auto* widget : page->findChildren<QWidget*>()) {
                 const bool isControl = qobject_cast<const QAbstractButton*>(widget) ||
                                        qobject_cast<const QComboBox*>(widget) ||
@@ -86,6 +92,36 @@ private Q_SLOTS:
                                      (asButton && !asButton->text().isEmpty());
                 QVERIFY2(hasName, widget->metaObject()->className());
             }
+    }
+
+    void checksOnRequestAndShowsWhatWasFound() {
+        Workspace workspace;
+        MadeUpCheck session;
+        CheckPage page(&workspace, &session);
+        expose(page);
+        button(page, QStringLiteral("Check the cluster"))->click();
+        QCOMPARE(session.starts, 1);
+        button(page, QStringLiteral("Cancel"))->click();
+        QVERIFY(!session.view().isRunning);
+        session.set(madeUpCheckView(4));
+        QVERIFY(button(page, QStringLiteral("Check again")));
+        auto* pairs = static_cast<QTableView*>(
+            named(page, QStringLiteral("Pairs: the row dials the column")));
+        pairs->setFocus();
+        pairs->setCurrentIndex(pairs->model()->index(0, 0));
+        QTest::keyClick(pairs, Qt::Key_Right);
+        const auto* words =
+            static_cast<QLabel*>(named(page, QStringLiteral("The chosen pair in words")));
+        QVERIFY(words->text().contains(QStringLiteral("silently dropped")));
+        button(page, QStringLiteral("Measure bandwidth"))->click();
+        QVERIFY(session.measured);
+        session.cancel();
+        QSignalSpy noticed(&page, &Page::noticed);
+        button(page, QStringLiteral("Push TF_CONFIG"))->click();
+        QVERIFY(!button(page, QStringLiteral("Push TF_CONFIG"))->isEnabled());
+        session.pushed({});
+        QCOMPARE(noticed.size(), 1);
+        QVERIFY(button(page, QStringLiteral("Push TF_CONFIG"))->isEnabled());
     }
 
     void makesLocalWorkersInOneClickAndUndoesIt() {

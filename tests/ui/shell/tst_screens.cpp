@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 // Pictures of every page, light and dark, small and large, into build/<preset>/screens/, and a look
 // at each: no empty page, no cut label.
+#include "tests/ui/support/made_up_check.h"
 #include "tests/ui/support/made_up_run.h"
 #include "tests/ui/support/made_up_ssh.h"
 #include "ui/charts/line_chart.h"
@@ -62,6 +63,7 @@ struct Scene {
     MadeUpSession* session = nullptr; ///< the newest one
     RunDesk desk;
     MadeUpHost host;
+    MadeUpCheck check;
     MainWindow window;
 
     Scene()
@@ -73,7 +75,7 @@ struct Scene {
                   return made;
               },
               &library)
-        , window(&desk, madeUpAccess(&host)) {
+        , window(&desk, madeUpAccess(&host), &check) {
         library.set(madeUpHistory());
         const QString examples = QStringLiteral(LOCKSTEP_SOURCE_DIR "/resources/examples/digits/");
         window.openPath(Document::Cluster, examples + QStringLiteral("digits.cluster.json"));
@@ -168,6 +170,25 @@ const Picture kPictures[] = {
          s.window.showPage(MainWindow::PageId::Job);
          s.window.jobPage()->showTab(JobPage::Tab::Json);
      }},
+    {"check",
+     [](Scene& s) {
+         s.check.set(madeUpCheckView(4));
+         s.window.showPage(MainWindow::PageId::Check);
+     }},
+    {"check-32",
+     [](Scene& s) {
+         CheckView view = madeUpCheckView(32);
+         view.isRunning = true;
+         view.progress = 0.4;
+         view.words = QStringLiteral("Pairs, round 13 of 31…");
+         for (int i = 600; i < 1024; ++i)
+             if (view.pairs[i].state == CheckPair::State::Good)
+                 view.pairs[i].state =
+                     i < 632 ? CheckPair::State::Working : CheckPair::State::Waiting;
+         s.check.set(view);
+         s.window.showPage(MainWindow::PageId::Check);
+     }},
+    {"check-empty", [](Scene& s) { s.window.showPage(MainWindow::PageId::Check); }},
     {"monitor-empty", [](Scene& s) { s.window.showPage(MainWindow::PageId::Monitor); }},
     {"monitor-join", [](Scene& s) { s.join(); }},
     {"monitor", [](Scene& s) { s.train(3, 560); }},
