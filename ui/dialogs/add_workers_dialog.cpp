@@ -71,10 +71,14 @@ AddWorkersDialog::AddWorkersDialog(const cluster::ClusterSpec& spec, SshAccess a
     setWindowTitle(tr("Add workers"));
     auto* head = makeLabel(tr("Add workers"), "title");
     head->setFont(scaled(font(), 1.15, QFont::DemiBold));
-    m_sources = new Segments({tr("Type"), tr("From ~/.ssh/config"), tr("Paste a list")},
-                             tr("Where the hosts come from"));
-    connect(m_sources, &Segments::chosen, this,
-            [this](int index) { show(static_cast<From>(index)); });
+    QStringList words = {tr("Type"), tr("Paste a list")};
+    m_order = {From::Typed, From::List};
+    if (m_access.aliases) {
+        words.insert(1, tr("From ~/.ssh/config"));
+        m_order.insert(1, From::Config);
+    }
+    m_sources = new Segments(words, tr("Where the hosts come from"));
+    connect(m_sources, &Segments::chosen, this, [this](int index) { show(m_order[index]); });
     m_stack->addWidget(makeTyped());
     m_stack->addWidget(makeConfig());
     m_stack->addWidget(makeList());
@@ -111,7 +115,7 @@ AddWorkersDialog::AddWorkersDialog(const cluster::ClusterSpec& spec, SshAccess a
 }
 
 void AddWorkersDialog::show(From from) {
-    m_sources->setCurrent(static_cast<int>(from));
+    m_sources->setCurrent(static_cast<int>(m_order.indexOf(from)));
     m_stack->setCurrentIndex(static_cast<int>(from));
     QWidget* const first[] = {m_typed, m_aliases, m_text};
     first[static_cast<int>(from)]->setFocus();

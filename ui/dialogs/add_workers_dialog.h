@@ -29,6 +29,7 @@ public:
     enum class From { Typed, Config, List };
     AddWorkersDialog(const cluster::ClusterSpec& spec, SshAccess access, QWidget* parent = nullptr);
 
+    /// From::Config only where the aliases can be read.
     void show(From from);
     std::vector<cluster::Worker> workers() const { return m_model->workers(); }
 
@@ -46,6 +47,7 @@ private:
 
     SshAccess m_access;
     NewWorkersModel* m_model;
+    QList<From> m_order; ///< of the segments
     Segments* m_sources;
     QStackedWidget* m_stack;
     QLineEdit* m_typed;

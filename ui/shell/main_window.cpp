@@ -125,6 +125,8 @@ void MainWindow::makeShortcuts() {
 
 void MainWindow::showPage(PageId page) {
     const auto index = static_cast<int>(m_order.indexOf(page));
+    if (index < 0)
+        return; // Check, where nothing checks
     m_stack->setCurrentIndex(index);
     m_rail->setCurrent(index);
     m_stack->currentWidget()->setFocus();

@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 // The window while eight workers report twenty events a second each: no event of the GUI thread
 // takes more than 50 ms. LOCKSTEP_RESPONSIVENESS_SECONDS makes it longer than the default.
+#include "tests/ui/support/made_up_check.h"
 #include "tests/ui/support/made_up_run.h"
 #include "ui/models/run_desk.h"
 #include "ui/pages/monitor_page.h"
@@ -89,7 +90,9 @@ private Q_SLOTS:
                 return made;
             },
             &library);
-        MainWindow window(&desk);
+        MadeUpCheck check;
+        check.set(madeUpCheckView(kWorkers));
+        MainWindow window(&desk, {}, &check);
         window.resize(1400, 900);
         window.show();
         QVERIFY(QTest::qWaitForWindowExposed(&window));
@@ -113,7 +116,7 @@ private Q_SLOTS:
             QTest::qWait(200);
             // What a user does meanwhile.
             if (++turn % 5 == 0)
-                window.showPage(static_cast<MainWindow::PageId>(turn / 5 % 4));
+                window.showPage(static_cast<MainWindow::PageId>(turn / 5 % 5));
             else
                 window.showPage(MainWindow::PageId::Monitor);
         }

@@ -87,7 +87,9 @@ SshAccess madeUpAccess(MadeUpHost* host) {
         where.hostname = destination.host + QStringLiteral(".lab.example");
         where.user = destination.user.isEmpty() ? QStringLiteral("alice") : destination.user;
         where.identityFiles = {QStringLiteral("/home/alice/.ssh/id_ed25519")};
-        where.jumps = {{QStringLiteral("gateway"), {}, 0, {}}};
+        ssh::Destination gateway;
+        gateway.host = QStringLiteral("gateway");
+        where.jumps = {gateway};
         QTimer::singleShot(0, context, [done = std::move(done), where] { done(where); });
     };
     access.aliases = [] {
