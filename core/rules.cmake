@@ -90,7 +90,8 @@ function(lockstep_test SOURCE)
     endif()
     set(environment LC_ALL=C.UTF-8 QT_QPA_PLATFORM=offscreen ${ARG_ENVIRONMENT})
     if(LOCKSTEP_SANITIZE MATCHES "thread")
-        list(APPEND environment "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:ignore_noninstrumented_modules=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
+        # QProcess forks with shared memory, which TSan takes for a fork of this very process.
+        list(APPEND environment "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:die_after_fork=0:ignore_noninstrumented_modules=1:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
     endif()
     add_test(NAME ${folder}/${stem} COMMAND ${target})
     set_tests_properties(${folder}/${stem} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
