@@ -18,8 +18,9 @@ from floor_plan import BANS, BAN_EXCEPTIONS, PLAN
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 OUR_ROOTS = ("core/", "ui/", "app/", "tests/", "resources/")
 SYSTEM = re.compile(r"(sys|linux|netinet|net|arpa|asm|bits)/.*|[a-z0-9_]+(\.h)?")
-THIRD_PARTY = re.compile(r"(nlohmann|dnnl|oneapi|libssh|nccl|cuda|cudnn|cublas|hdf5|jpeglib)[/._].*|"
-                         r"(sodium|zlib|zip|nccl|dnnl|png|hdf5|sqlite3|jpeglib|cudnn|qtkeychain)"
+THIRD_PARTY = re.compile(r"(nlohmann|dnnl|oneapi|libssh|nccl|cuda|cudnn|cublas|hdf5|jpeglib|"
+                         r"qt6keychain)[/._].*|"
+                         r"(sodium|zlib|zip|nccl|dnnl|png|hdf5|sqlite3|jpeglib|cudnn)"
                          r"[\w.]*\.h(pp)?")
 
 
