@@ -4,6 +4,8 @@
 #include "tests/ui/support/made_up_check.h"
 #include "tests/ui/support/made_up_run.h"
 #include "tests/ui/support/made_up_ssh.h"
+#include "ui/dialogs/add_workers_dialog.h"
+#include "ui/dialogs/host_details_dialog.h"
 #include "ui/models/run_desk.h"
 #include "ui/pages/check_page.h"
 #include "ui/pages/cluster_page.h"
@@ -122,6 +124,39 @@ private Q_SLOTS:
         session.pushed({});
         QCOMPARE(noticed.size(), 1);
         QVERIFY(button(page, QStringLiteral("Push TF_CONFIG"))->isEnabled());
+    }
+
+    void addsHostsAsOneStepOfUndoAndTestsThem() {
+        Workspace workspace;
+        MadeUpHost host;
+        host.home = QStringLiteral("/");
+        ClusterPage page(&workspace, madeUpAccess(&host));
+        expose(page);
+        auto* test = button(page, QStringLiteral("Test connection"));
+        QVERIFY2(!test->isVisible(), "this machine needs no connection");
+        button(page, QStringLiteral("Add hosts"))->click();
+        auto* dialog = page.findChild<AddWorkersDialog*>();
+        QVERIFY(dialog);
+        auto* line = dialog->findChild<QLineEdit*>();
+        for (const char* typed : {"alice@n1", "n2"}) {
+            QTest::keyClicks(line, QString::fromLatin1(typed));
+            QTest::keyClick(line, Qt::Key_Return);
+        }
+        QTRY_COMPARE(dialog->workers().at(1).address, std::string("n2.lab.example:2222"));
+        QSignalSpy noticed(&page, &Page::noticed);
+        dialog->accept();
+        QCOMPARE(workspace.cluster().size(), std::size_t{4});
+        QCOMPARE(workspace.cluster().workers()[2].sshText(), std::string("alice@n1"));
+        QCOMPARE(noticed.size(), 1);
+        QVERIFY(noticed[0][1].toBool());
+        QVERIFY(test->isVisible());
+        test->click();
+        auto* details = page.findChild<HostDetailsDialog*>();
+        QVERIFY(details);
+        QTRY_COMPARE(details->test()->state(), ConnectionTest::State::Passed);
+        details->reject();
+        workspace.undoStack()->undo();
+        QCOMPARE(workspace.cluster().size(), std::size_t{2});
     }
 
     void makesLocalWorkersInOneClickAndUndoesIt() {
