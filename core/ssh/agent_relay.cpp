@@ -3,7 +3,7 @@
 #include "core/ssh/detail/agent_relay.h"
 
 #include <QFile>
-#include <QtEndian>
+#include <qendian.h>
 
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -69,7 +69,8 @@ SshConnection::SshConnection(SshClient::Private& client, Destination destination
 
 SshConnection::~SshConnection() {
     m_waiters.clear();
-    dropSession({Code::Cancelled, "The connection was closed.", name().toStdString()});
+    dropSession(
+        {Code::Cancelled, "The connection was closed.", SshConnection::name().toStdString()});
 }
 
 QString SshConnection::name() const {
