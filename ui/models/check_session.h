@@ -74,6 +74,7 @@ public:
 
     virtual void start(const cluster::ClusterSpec& spec, Bandwidth bandwidth) = 0;
     virtual void cancel() = 0;
+    virtual bool canPush() const { return true; }
     /// Gives every host its TF_CONFIG and files to source; `done` later, once.
     virtual void push(const cluster::ClusterSpec& spec, std::function<void(Status)> done) = 0;
     virtual const CheckView& view() const = 0;

@@ -231,6 +231,7 @@ void CheckPage::refresh() {
     const bool canStart = m_workspace->cluster().size() > 0;
     m_run->setEnabled(view.isRunning || canStart);
     m_bandwidth->setEnabled(!view.isRunning && canStart);
+    m_push->setVisible(m_session->canPush());
     m_push->setEnabled(!view.isRunning && canStart);
     QStringList counts;
     if (errors > 0)
