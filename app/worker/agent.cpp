@@ -4,7 +4,10 @@
 #include "app/worker/commands.h"
 #include "core/agent/follow.h"
 #include "core/agent/place.h"
+#include "core/agent/probe.h"
+#include "core/agent/probe_protocol.h"
 #include "core/agent/protocol.h"
+#include "core/agent/reach.h"
 #include "core/agent/stop.h"
 #include "core/agent/supervise.h"
 
@@ -101,6 +104,30 @@ int place(const Arguments& arguments) {
                       return placed ? reply(agent::encode(*placed), 0)
                                     : reply(agent::encode(placed.error()), 1);
                   });
+}
+
+int probe(const Arguments& arguments) {
+    return answer("probe", arguments, agent::decodeProbeRequest,
+                  [](const agent::ProbeRequest& request) {
+                      return reply(agent::encode(agent::probe(request)), 0);
+                  });
+}
+
+int listen(const Arguments& arguments) {
+    return answer("listen", arguments, agent::decodeListenRequest,
+                  [](const agent::ListenRequest& request) {
+                      agent::listen(request, STDIN_FILENO, STDOUT_FILENO);
+                      return 0;
+                  });
+}
+
+int dial(const Arguments& arguments) {
+    return answer(
+        "dial", arguments, agent::decodeDialRequest, [](const agent::DialRequest& request) {
+            agent::dial(request,
+                        [](const agent::DialResult& result) { reply(agent::encode(result), 0); });
+            return 0;
+        });
 }
 
 } // namespace lockstep::worker
