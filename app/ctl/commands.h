@@ -28,6 +28,7 @@ const std::vector<Command>& commands();
 
 // One file each.
 extern const Command kAttachCommand;
+extern const Command kCheckCommand;
 extern const Command kExportCommand;
 extern const Command kLogsCommand;
 extern const Command kMetricsCommand;

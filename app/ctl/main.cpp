@@ -13,9 +13,10 @@
 namespace lockstep::ctl {
 
 const std::vector<Command>& commands() {
-    static const std::vector<Command> all = {
-        kRunCommand,    kValidateCommand, kTfConfigCommand, kRunsCommand,    kStatusCommand,
-        kAttachCommand, kStopCommand,     kLogsCommand,     kMetricsCommand, kExportCommand};
+    static const std::vector<Command> all = {kRunCommand,      kCheckCommand, kValidateCommand,
+                                             kTfConfigCommand, kRunsCommand,  kStatusCommand,
+                                             kAttachCommand,   kStopCommand,  kLogsCommand,
+                                             kMetricsCommand,  kExportCommand};
     return all;
 }
 
