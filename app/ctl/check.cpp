@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "app/ctl/commands.h"
+#include "app/ctl/hosts.h"
 #include "app/ctl/options.h"
 #include "app/ctl/signals.h"
 #include "core/document/documents.h"
@@ -132,7 +133,8 @@ int run(const Words& words) {
     if (!cluster)
         return usageError(cluster.error());
     printProblems(cluster->problems);
-    run::ClusterCheck check(run::defaultHosts(), cluster->spec, settings);
+    Hosts hosts;
+    run::ClusterCheck check(hosts.factory(), cluster->spec, settings);
     Signals signals;
     QObject::connect(&signals, &Signals::interrupted, &check, &run::ClusterCheck::cancel);
     QObject::connect(&check, &run::ClusterCheck::done, qApp, &QCoreApplication::quit,

@@ -23,6 +23,12 @@ constexpr auto kLookDeadline = 20s;
 /// After the last bytes, for a run that just ended to be judged.
 constexpr auto kEndGrace = 1500ms;
 
+run::ControllerOptions optionsFor(Hosts& hosts) {
+    run::ControllerOptions options;
+    options.hosts = hosts.factory();
+    return options;
+}
+
 std::string withAddress(const run::RunRecord& record, const std::string& task) {
     const run::TaskPlace* place = record.find(task);
     return place ? task + " (" + place->address + ")" : task;
@@ -39,7 +45,7 @@ std::string shortNumber(double value) {
 Session::Session(SessionOptions options)
     : m_options(options)
     , m_out(options.json ? stderr : stdout)
-    , m_controller({}) {
+    , m_controller(optionsFor(m_hosts)) {
     using run::RunController;
     connect(&m_controller, &RunController::placed, this, &Session::placed);
     connect(&m_controller, &RunController::stateChanged, this, &Session::changed);
@@ -188,7 +194,8 @@ Result<run::RunRecord> lookAt(const std::string& runId,
     auto record = run::RunFolder(run::defaultRoot(), runId).load();
     if (!record || (record->status != run::RunStatus::Running && !see))
         return record;
-    run::RunController controller({});
+    Hosts hosts;
+    run::RunController controller(optionsFor(hosts));
     QObject::connect(&controller, &run::RunController::caughtUp, &controller, [&controller] {
         QTimer::singleShot(kEndGrace, &controller, [&controller] {
             if (controller.state() != State::Stopping && controller.state() != State::Finishing)

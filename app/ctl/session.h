@@ -4,6 +4,7 @@
 // One run in a terminal: prints what happens until it ends, stops it on the first SIGINT and leaves
 // it alone on the second.
 
+#include "app/ctl/hosts.h"
 #include "core/run/run_controller.h"
 
 #include <QObject>
@@ -42,6 +43,7 @@ private:
 
     SessionOptions m_options;
     std::FILE* m_out; ///< for people
+    Hosts m_hosts;
     run::RunController m_controller;
     std::vector<std::string> m_missing; ///< as printed last
     std::uint64_t m_logSeen = 0;

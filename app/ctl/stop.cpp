@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "app/ctl/commands.h"
+#include "app/ctl/hosts.h"
 #include "app/ctl/options.h"
 #include "core/run/run_controller.h"
 #include "core/run/run_folder.h"
@@ -34,6 +35,8 @@ int run(const Words& words) {
             return usageError(grace.error());
         settings.stopGrace = std::chrono::seconds(*grace);
     }
+    Hosts hosts;
+    settings.hosts = hosts.factory();
     run::RunController controller(settings);
     QObject::connect(&controller, &run::RunController::done, qApp, &QCoreApplication::quit,
                      Qt::QueuedConnection);

@@ -176,7 +176,7 @@ int main(int argc, char** argv) {
     Describer describer(&workspace, workerProgram());
     CatalogueLibrary library{std::string()};
     run::ControllerOptions options;
-    options.hosts = run::defaultHosts(workerProgram());
+    options.hosts = run::defaultHosts(workerProgram(), &connections);
     RunDesk desk(
         &workspace, [&options] { return std::make_unique<ControllerSession>(options); }, &library);
     MainWindow window(&desk, accessThrough(&connections));

@@ -3,6 +3,7 @@
 #include "core/remote/local_host.h"
 
 #include "core/base/json.h"
+#include "core/remote/detail/answers.h"
 #include "core/remote/detail/file_thread.h"
 #include "core/remote/detail/file_work.h"
 #include "core/remote/detail/local_process.h"
@@ -30,33 +31,6 @@ QString defaultWorker() {
     const QString named = qEnvironmentVariable("LOCKSTEP_WORKER");
     return named.isEmpty() ? QCoreApplication::applicationDirPath() + u"/lockstep-worker"_qs
                            : named;
-}
-
-/// The answer of `lockstep-worker place`.
-Result<HostFacts> readPlace(const QByteArray& text, const QString& worker) {
-    auto value = json::parse(std::string_view(text.constData(), text.size()), "place");
-    if (!value)
-        return Error{Code::Corrupt, "The worker program gave an answer that is no JSON.",
-                     worker.toStdString()};
-    const auto textAt = [&](const char* key) {
-        const json::Value* member = value->find(key);
-        return member && member->isString() ? member->toString() : std::string();
-    };
-    if (textAt("base").empty() || textAt("machine").empty())
-        return Error{codeFromName(textAt("code")),
-                     textAt("message").empty() ? "The worker program found no folder to use."
-                                               : textAt("message"),
-                     textAt("where")};
-    HostFacts facts;
-    facts.base = QString::fromStdString(textAt("base"));
-    facts.machineFolder = QString::fromStdString(textAt("machine"));
-    facts.workerProgram = worker;
-    if (const json::Value* refused = value->find("refused"); refused && refused->isObject())
-        for (const json::Member& member : refused->members())
-            if (member.value.isString())
-                facts.notes += QString::fromStdString(
-                    member.key + " was passed over: " + member.value.toString());
-    return facts;
 }
 
 } // namespace
@@ -218,14 +192,7 @@ Host::RequestId LocalHost::deploy(Done<QString> done, Milliseconds deadline) {
                                   where});
             if (!output)
                 return done(output.error());
-            const QByteArray prefix = "lockstep-worker ";
-            const QByteArray said = output->out.trimmed();
-            if (!output->exit.isSuccess() || !said.startsWith(prefix))
-                return done(Error{Code::Unsupported,
-                                  "This is not Lockstep's worker program: it did not answer "
-                                  "--version as one.",
-                                  where});
-            done(QString::fromUtf8(said.mid(prefix.size())));
+            done(detail::readVersion(*output, where));
         },
         deadline);
 }
@@ -240,7 +207,10 @@ Host::RequestId LocalHost::prepare(const QString& base, Done<HostFacts> done,
         [done = std::move(done), worker](const Result<Output>& output) {
             if (!output)
                 return done(output.error());
-            done(readPlace(output->out, worker));
+            auto facts = detail::readPlace(output->out, worker.toStdString());
+            if (facts)
+                facts->workerProgram = worker;
+            done(std::move(facts));
         },
         deadline);
 }

@@ -31,18 +31,6 @@ double secondsOf(std::chrono::milliseconds time) {
     return std::chrono::duration<double>(time).count();
 }
 
-using MadeHost = Result<std::unique_ptr<remote::Host>>;
-
-// A factory gives a host, or also says why not.
-[[maybe_unused]] MadeHost toResult(std::unique_ptr<remote::Host> host) {
-    if (host)
-        return host;
-    return Error{Code::Unreachable, "There is no way to this host.", {}};
-}
-[[maybe_unused]] MadeHost toResult(MadeHost host) {
-    return host;
-}
-
 } // namespace
 
 /// One machine and the tasks on it.
@@ -165,7 +153,7 @@ void ClusterCheck::Private::begin() {
     for (const auto& entry : entries) {
         const auto id = cluster::TaskId::parse(report.hosts[entry->tasks.front()].task);
         const auto worker = id ? spec.find(*id) : std::nullopt;
-        auto made = toResult(factory(worker ? *worker : cluster::Worker{}));
+        auto made = factory(worker ? *worker : cluster::Worker{});
         if (!made) {
             settle(*entry, made.error());
             continue;

@@ -49,6 +49,7 @@ struct Fleet::Entry {
     std::string name;
     std::string base;
     std::unique_ptr<remote::Host> host;
+    Error whyNot; ///< where there is no host
     remote::HostFacts facts;
     std::vector<std::string> tasks;
     bool isLocal = false;
@@ -101,7 +102,10 @@ Fleet::Fleet(const HostFactory& factory, const cluster::ClusterSpec& cluster)
             entry->isLocal = worker->isOnThisMachine();
             entry->name =
                 entry->isLocal ? QSysInfo::machineHostName().toStdString() : worker->sshText();
-            entry->host = factory(*worker);
+            if (auto host = factory(*worker))
+                entry->host = std::move(*host);
+            else
+                entry->whyNot = host.error();
             at = m_entries.insert(m_entries.end(), std::move(entry));
         }
         (*at)->tasks.push_back(rank.task.text());
@@ -110,11 +114,12 @@ Fleet::Fleet(const HostFactory& factory, const cluster::ClusterSpec& cluster)
 
 Fleet::~Fleet() = default;
 
-std::vector<std::string> Fleet::unreachableTasks() const {
-    std::vector<std::string> tasks;
+std::vector<std::pair<std::string, Error>> Fleet::unreachableTasks() const {
+    std::vector<std::pair<std::string, Error>> tasks;
     for (const auto& entry : m_entries)
         if (!entry->host)
-            tasks.insert(tasks.end(), entry->tasks.begin(), entry->tasks.end());
+            for (const std::string& task : entry->tasks)
+                tasks.emplace_back(task, entry->whyNot);
     return tasks;
 }
 

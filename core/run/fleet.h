@@ -41,8 +41,8 @@ public:
     Fleet(const Fleet&) = delete;
     Fleet& operator=(const Fleet&) = delete;
 
-    /// Tasks whose host the factory could not make.
-    std::vector<std::string> unreachableTasks() const;
+    /// Tasks whose host the factory could not make, and why.
+    std::vector<std::pair<std::string, Error>> unreachableTasks() const;
     std::string hostNameOf(const std::string& task) const;
 
     /// The worker program is there, and a folder for our files.

@@ -5,6 +5,7 @@
 
 #include "core/cluster/cluster_spec.h"
 #include "core/remote/host.h"
+#include "core/ssh/ssh_client.h"
 
 #include <QString>
 
@@ -13,11 +14,16 @@
 
 namespace lockstep::run {
 
-/// The host of a worker, or nothing where there is no way to it. Workers with the same `ssh` share
+/// The host of a worker, or why there is no way to it. Workers with the same `ssh` and base share
 /// the one that the first of them gives.
-using HostFactory = std::function<std::unique_ptr<remote::Host>(const cluster::Worker& worker)>;
+using HostFactory =
+    std::function<Result<std::unique_ptr<remote::Host>>(const cluster::Worker& worker)>;
 
-/// LocalHost for workers on this machine, nothing for others. `workerProgram` as for LocalHost.
-HostFactory defaultHosts(const QString& workerProgram = {});
+/// LocalHost for workers on this machine, with `workerProgram` as there; SshHost for others, over
+/// connections of `client`, which must outlive them. Without a client only this machine is reached.
+HostFactory defaultHosts(const QString& workerProgram = {}, ssh::SshClient* client = nullptr);
+
+/// A worker's `ssh` (not null) as a destination.
+Result<ssh::Destination> destinationOf(const json::Value& ssh);
 
 } // namespace lockstep::run

@@ -44,12 +44,12 @@ Problems checkMachines(const cluster::ClusterSpec& cluster, const std::string& f
         const std::string path = "workers." + std::to_string(i);
         const json::Value* place = json::findPath(cluster.document(), path);
         const int line = place ? place->line() : 0;
-        if (std::count(unreachable.begin(), unreachable.end(), worker.task.text()))
-            problems.push_back({Severity::Error, file, path + ".ssh", line,
-                                "The host " + worker.sshText() + " of " + worker.task.text() +
-                                    " cannot be reached: this version starts workers on this "
-                                    "machine only.",
-                                "\"ssh\": null", "Set ssh to null for a worker on this machine."});
+        for (const auto& [task, why] : unreachable)
+            if (task == worker.task.text())
+                problems.push_back({Severity::Error, file, path + ".ssh", line,
+                                    "The host " + worker.sshText() + " of " + task +
+                                        " cannot be reached: " + lockstep::describe(why),
+                                    "a destination as ssh takes it, or null for this machine", ""});
         const auto address = cluster::Address::parse(worker.address);
         if (!worker.isOnThisMachine() || !address)
             continue;
@@ -89,7 +89,7 @@ Problems checkJob(const json::Value& job, const std::string& jobFile, int worker
 JobDescriber::JobDescriber(std::string root, const HostFactory& hosts, QObject* parent)
     : QObject(parent)
     , m_root(std::move(root))
-    , m_host(hosts(cluster::Worker{})) {}
+    , m_host(std::move(*hosts(cluster::Worker{}))) {}
 
 JobDescriber::~JobDescriber() {
     if (!m_temporary.empty())

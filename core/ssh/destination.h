@@ -16,6 +16,7 @@ struct Destination {
     QString user;           ///< empty: the configuration's
     int port = 0;           ///< 0: the configuration's
     QStringList identities; ///< private key files to try first; empty: the configuration's
+    QString proxyJump;      ///< as ssh -J takes it; empty: the configuration's
 
     /// "alice@n0:2222": what is set, for people and as a key.
     QString text() const;

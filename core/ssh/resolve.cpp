@@ -104,6 +104,8 @@ public:
             words << QStringLiteral("-p") << QString::number(destination.port);
         for (const QString& identity : destination.identities)
             words << QStringLiteral("-i") << identity;
+        if (!destination.proxyJump.isEmpty())
+            words << QStringLiteral("-J") << destination.proxyJump;
         words << QStringLiteral("--") << destination.host;
         m_deadline.start(options.deadline);
         m_process.setStandardInputFile(QProcess::nullDevice());
@@ -142,7 +144,7 @@ private:
 } // namespace
 
 QString Resolved::text() const {
-    return Destination{hostname, user, port == 22 ? 0 : port, {}}.text();
+    return Destination{hostname, user, port == 22 ? 0 : port, {}, {}}.text();
 }
 
 Result<Resolved> parseResolved(const QByteArray& output, const Destination& destination) {

@@ -190,8 +190,9 @@ class TstScriptedHosts : public QObject {
     std::unique_ptr<RunController> launch(Script& script, std::vector<State>* states = nullptr) {
         ControllerOptions options;
         options.root = m_data.path().toStdString();
-        options.hosts = [&script](const cluster::Worker&) {
-            return std::make_unique<ScriptedHost>(&script);
+        options.hosts = [&script](const cluster::Worker&) -> Result<std::unique_ptr<remote::Host>> {
+            std::unique_ptr<remote::Host> host = std::make_unique<ScriptedHost>(&script);
+            return host;
         };
         auto controller = std::make_unique<RunController>(options);
         if (states)

@@ -351,7 +351,7 @@ private Q_SLOTS:
     }
 
 private:
-    static Destination host() { return {QStringLiteral("n0"), {}, 0, {}}; }
+    static Destination host() { return {QStringLiteral("n0"), {}, 0, {}, {}}; }
     SshOptions options(Sshd& sshd) {
         SshOptions options;
         options.resolve.configFile = sshd.writeConfig(QStringLiteral("n0"));

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-FileCopyrightText: Lockstep contributors
+#pragma once
+// The questions of SSH connections at the terminal, one after the other; declined where there is no
+// terminal. Secrets are read without echo and kept nowhere here.
+
+#include "core/ssh/prompter.h"
+
+#include <QSocketNotifier>
+
+#include <deque>
+#include <memory>
+
+namespace lockstep::ctl {
+
+class Prompts : public ssh::Prompter {
+    Q_OBJECT
+public:
+    Prompts();
+    ~Prompts() override;
+
+    QuestionId ask(const ssh::Question& question, Done done) override;
+    void withdraw(QuestionId id) override;
+
+private:
+    struct Waiting {
+        QuestionId id;
+        ssh::Question question;
+        Done done;
+        QStringList replies;
+    };
+
+    void showNext();
+    void prompt();
+    void lineCame();
+    void finish(std::optional<ssh::Answer> answer);
+    void setEcho(bool on);
+    void say(const QString& text);
+
+    int m_terminal = -1;
+    bool m_isHidden = false;
+    std::unique_ptr<QSocketNotifier> m_readable;
+    QByteArray m_line;
+    std::deque<Waiting> m_waiting; ///< the first is shown
+    QuestionId m_last = 0;
+};
+
+} // namespace lockstep::ctl
