@@ -45,7 +45,12 @@ class Judge {
 public:
     Judge(const cluster::ClusterSpec& spec, const CheckReport& report)
         : m_spec(spec)
-        , m_report(report) {}
+        , m_report(report) {
+        for (const CheckedHost& host : report.hosts) {
+            const auto address = cluster::Address::parse(host.address);
+            m_addresses.push_back(address ? *address : cluster::Address{});
+        }
+    }
 
     std::vector<CheckFinding> all() {
         for (std::size_t i = 0; i < m_report.hosts.size(); ++i)
@@ -78,15 +83,18 @@ private:
 
     /// What the host of a task is called means on `seenFrom`.
     std::vector<std::string> meaning(const CheckedHost& host, const CheckedHost& seenFrom) const {
-        const auto address = cluster::Address::parse(host.address);
-        if (!address)
+        const cluster::Address& address = addressOf(host);
+        if (address.port == 0)
             return {};
-        if (!address->isName())
-            return {cluster::hostKeyOf(address->host)};
+        if (!address.isName())
+            return {cluster::hostKeyOf(address.host)};
         for (const agent::Resolved& entry : seenFrom.probe.resolved)
-            if (entry.name == address->host)
+            if (entry.name == address.host)
                 return entry.addresses;
         return {};
+    }
+    const cluster::Address& addressOf(const CheckedHost& host) const {
+        return m_addresses[static_cast<std::size_t>(&host - m_report.hosts.data())];
     }
 
     void judgeHost(std::size_t place) {
@@ -145,15 +153,15 @@ private:
     void judgeOwnAddress(std::size_t place) {
         const CheckedHost& host = m_report.hosts[place];
         const auto own = meaning(host, host);
-        const auto address = cluster::Address::parse(host.address);
-        if (!address || address->isLoopback())
+        const cluster::Address& address = addressOf(host);
+        if (address.port == 0 || address.isLoopback())
             return;
         if (own.empty())
             return add(Kind::Warning, "own_name", host.task, {},
                        host.name + " does not know its own address " + host.address + ".", "");
         if (std::all_of(own.begin(), own.end(), isLoopback))
             return add(Kind::Fact, "loopback_name", host.task, {},
-                       "On " + host.name + " its own name " + address->host + " means " +
+                       "On " + host.name + " its own name " + address.host + " means " +
                            own.front() +
                            " (/etc/hosts); the workers use what it means on the others.");
         const auto isBound = [&](const std::string& a) { return host.probe.interfaceOf(a); };
@@ -292,9 +300,7 @@ private:
             for (std::size_t j = i + 1; j < m_report.hosts.size(); ++j) {
                 const CheckedHost& a = m_report.hosts[i];
                 const CheckedHost& b = m_report.hosts[j];
-                const auto one = cluster::Address::parse(a.address);
-                const auto two = cluster::Address::parse(b.address);
-                if (!one || !two || one->port != two->port)
+                if (addressOf(a).port != addressOf(b).port)
                     continue;
                 if (const std::string common = commonAddress(a, b); !common.empty())
                     add(Kind::Error, "duplicate", a.task, b.task,
@@ -305,7 +311,10 @@ private:
     }
 
     std::string commonAddress(const CheckedHost& a, const CheckedHost& b) const {
+        const bool areNumbers = !addressOf(a).isName() && !addressOf(b).isName();
         for (const CheckedHost& seer : m_report.hosts) {
+            if (areNumbers && &seer != &m_report.hosts.front())
+                break; // they mean the same to everyone
             const auto others = meaning(b, seer);
             for (const std::string& address : meaning(a, seer))
                 if (!isLoopback(address) &&
@@ -454,10 +463,7 @@ private:
                     r.localInterface + "), not from its own address " + own.front() + ".");
     }
 
-    static std::string hostOf(const CheckedHost& host) {
-        const auto address = cluster::Address::parse(host.address);
-        return address ? address->host : std::string();
-    }
+    const std::string& hostOf(const CheckedHost& host) const { return addressOf(host).host; }
 
     void judgeBandwidth() {
         const CheckedPair* slowest = nullptr;
@@ -481,6 +487,7 @@ private:
 
     const cluster::ClusterSpec& m_spec;
     const CheckReport& m_report;
+    std::vector<cluster::Address> m_addresses; ///< by place; port 0 where it is none
     std::vector<CheckFinding> m_findings;
 };
 

@@ -102,7 +102,7 @@ std::string pairWords(const CheckReport& report, std::size_t from, std::size_t t
 std::vector<std::vector<std::pair<std::size_t, std::size_t>>> meetingRounds(std::size_t count) {
     const std::size_t even = count + count % 2; // with an odd one, someone rests in each round
     std::vector<std::vector<std::pair<std::size_t, std::size_t>>> rounds;
-    for (std::size_t round = 0; round + 1 < even; ++round) {
+    for (std::size_t round = 0; count > 1 && round + 1 < even; ++round) {
         auto& meetings = rounds.emplace_back();
         // Member even-1 stands still, the others go round in a circle.
         const auto at = [&](std::size_t place) { return (round + place) % (even - 1); };

@@ -22,6 +22,7 @@ using HostState = CheckedHost::State;
 using PairState = CheckedPair::State;
 
 constexpr int kClockExchanges = 3;
+constexpr auto kJudgeDelay = 200ms;
 
 QByteArray bytes(const std::string& value) {
     return QByteArray::fromStdString(value);
@@ -59,6 +60,7 @@ struct ClusterCheck::Private {
     std::size_t nextRound = 0;
     QElapsedTimer elapsed;
     QTimer total;
+    QTimer judging; ///< so that many results at once are judged once
     enum class Stage { Idle, Hosts, Ports, Pairs, Bandwidth, Over } stage = Stage::Idle;
 
     void makeEntries();
@@ -78,6 +80,7 @@ struct ClusterCheck::Private {
     void dialEnded(Entry& entry, const std::vector<std::size_t>& targets, double bandwidth);
     void pairsMaybeKnown();
     void measureRound();
+    void judgeSoon();
     void judge();
     void finish();
 };
@@ -93,6 +96,9 @@ ClusterCheck::ClusterCheck(HostFactory hosts, cluster::ClusterSpec spec, CheckOp
     m_d->makeEntries();
     m_d->total.setSingleShot(true);
     connect(&m_d->total, &QTimer::timeout, this, [this] { m_d->finish(); });
+    m_d->judging.setSingleShot(true);
+    m_d->judging.setInterval(kJudgeDelay);
+    connect(&m_d->judging, &QTimer::timeout, this, [this] { m_d->judge(); });
 }
 
 ClusterCheck::~ClusterCheck() = default;
@@ -178,7 +184,7 @@ void ClusterCheck::Private::settle(Entry& entry, const Error& error) {
         for (std::size_t to = 0; to < report.hosts.size(); ++to)
             if (from != to)
                 report.pair(from, to).state = PairState::Skipped;
-    judge();
+    judgeSoon();
     hostsMaybeReady();
 }
 
@@ -259,7 +265,7 @@ void ClusterCheck::Private::askClock(Entry& entry) {
                 return askClock(entry);
             entry.isReady = true;
             setState(entry, HostState::Done, {});
-            judge();
+            judgeSoon();
             hostsMaybeReady();
         },
         10s);
@@ -315,7 +321,7 @@ void ClusterCheck::Private::doorKnown(Entry& entry, const agent::ListenReply& re
         }
     if (entry.doorsLeft > 0)
         --entry.doorsLeft;
-    judge();
+    judgeSoon();
     portsMaybeKnown();
 }
 
@@ -391,7 +397,7 @@ void ClusterCheck::Private::answered(Entry& entry, const agent::DialResult& resu
                 pair = {PairState::Done, result};
             Q_EMIT q->pairChanged(from, to);
         }
-    judge();
+    judgeSoon();
 }
 
 void ClusterCheck::Private::dialEnded(Entry& entry, const std::vector<std::size_t>& targets,
@@ -442,6 +448,11 @@ void ClusterCheck::Private::measureRound() {
     finish();
 }
 
+void ClusterCheck::Private::judgeSoon() {
+    if (stage != Stage::Over && !judging.isActive())
+        judging.start();
+}
+
 void ClusterCheck::Private::judge() {
     auto findings = findingsOf(spec, report);
     if (findings == report.findings)
@@ -460,6 +471,7 @@ void ClusterCheck::Private::finish() {
         });
     stage = Stage::Over;
     total.stop();
+    judging.stop();
     report.seconds = elapsed.isValid() ? static_cast<double>(elapsed.elapsed()) * 1e-3 : 0;
     for (const auto& entry : entries) {
         // What is under way ends with its host; these may be senders of the current signal.
