@@ -139,6 +139,12 @@ private:
     QString m_name;
 };
 
+Result<std::unique_ptr<remote::Host>> namespaceHost(const cluster::Worker& worker) {
+    std::unique_ptr<remote::Host> host = std::make_unique<NamespaceHost>(
+        worker.task.index, QString::fromStdString(worker.sshText()));
+    return host;
+}
+
 /// Hosts n0, n1, … at their numbers, port 2222.
 cluster::ClusterSpec specOf(int count, const std::map<int, std::string>& addresses = {}) {
     cluster::ClusterSpec spec;
@@ -154,11 +160,7 @@ cluster::ClusterSpec specOf(int count, const std::map<int, std::string>& address
 
 CheckReport check(const cluster::ClusterSpec& spec, CheckOptions options = {}) {
     options.resolve = std::chrono::milliseconds(500);
-    const auto hosts = [](const cluster::Worker& worker) -> decltype(HostFactory()(worker)) {
-        return std::make_unique<NamespaceHost>(worker.task.index,
-                                               QString::fromStdString(worker.sshText()));
-    };
-    ClusterCheck cluster(hosts, spec, options);
+    ClusterCheck cluster(namespaceHost, spec, options);
     QSignalSpy done(&cluster, &ClusterCheck::done);
     cluster.start();
     if (!done.wait(60'000))
@@ -391,12 +393,9 @@ private Q_SLOTS:
         network.nft(0, "table inet t { chain o { type filter hook output priority 0; "
                        "ip daddr 10.78.0.2 drop; }\n}\n");
         GOOD(network);
-        const auto hosts = [](const cluster::Worker& worker) -> decltype(HostFactory()(worker)) {
-            return std::make_unique<NamespaceHost>(worker.task.index, QString());
-        };
         CheckOptions options;
         options.connect = std::chrono::milliseconds(20'000);
-        ClusterCheck cluster(hosts, specOf(2), options);
+        ClusterCheck cluster(namespaceHost, specOf(2), options);
         QSignalSpy pairs(&cluster, &ClusterCheck::pairChanged);
         QSignalSpy done(&cluster, &ClusterCheck::done);
         cluster.start();
