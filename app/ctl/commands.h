@@ -32,6 +32,7 @@ extern const Command kCheckCommand;
 extern const Command kExportCommand;
 extern const Command kLogsCommand;
 extern const Command kMetricsCommand;
+extern const Command kPushCommand;
 extern const Command kRunCommand;
 extern const Command kRunsCommand;
 extern const Command kStatusCommand;

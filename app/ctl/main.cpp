@@ -13,10 +13,10 @@
 namespace lockstep::ctl {
 
 const std::vector<Command>& commands() {
-    static const std::vector<Command> all = {kRunCommand,      kCheckCommand, kValidateCommand,
-                                             kTfConfigCommand, kRunsCommand,  kStatusCommand,
-                                             kAttachCommand,   kStopCommand,  kLogsCommand,
-                                             kMetricsCommand,  kExportCommand};
+    static const std::vector<Command> all = {kRunCommand,      kCheckCommand,   kValidateCommand,
+                                             kTfConfigCommand, kPushCommand,    kRunsCommand,
+                                             kStatusCommand,   kAttachCommand,  kStopCommand,
+                                             kLogsCommand,     kMetricsCommand, kExportCommand};
     return all;
 }
 
