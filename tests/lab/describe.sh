@@ -29,7 +29,8 @@ done <"$lab/links"
         printf 'Host %s %s-*\n    HostName %s\n    Port %s\n    User %s\n' \
             "$name" "$name" "${ssh[$name]}" "$port" "$shell"
         [ -z "$via" ] || printf '    ProxyJump %s\n' "$via"
-        # The same host by its IPv6 address.
+        # The same host by its IPv6 address, where no host is called so (n1 and n16).
+        [ ! -e "$lab/conf/${name}6" ] || continue
         printf 'Host %s6\n    HostName %s\n    Port %s\n    User %s\n' \
             "$name" "${ssh6[$name]}" "$port" "$shell"
         [ -z "$via" ] || printf '    ProxyJump %s\n' "$via"

@@ -50,9 +50,16 @@ public:
             call({}, "netns add " + own + "\nlink add eth0 netns " + own + " type veth peer name " +
                          port + " netns " + hub + "\n");
             inHub("link set " + port + " master br0\nlink set " + port + " up\n");
-            inHost(host, "addr add " + address(host).toUtf8() +
+            QByteArray neighbours; // the kernel's table of learned ones is one for all namespaces
+            for (int other = 0; other < size; ++other)
+                if (other != host)
+                    neighbours += "neigh replace " + address(other).toUtf8() + " lladdr " +
+                                  hardware(other) + " dev eth0 nud permanent\n";
+            inHost(host, "link set eth0 address " + hardware(host) + "\naddr add " +
+                             address(host).toUtf8() +
                              "/24 dev eth0\nlink set eth0 up\n"
-                             "link set lo up\n");
+                             "link set lo up\n" +
+                             neighbours);
             setHosts(host, {});
         }
     }
@@ -64,6 +71,9 @@ public:
     }
 
     static QString address(int host) { return QStringLiteral("10.78.0.%1").arg(host + 1); }
+    static QByteArray hardware(int host) {
+        return "02:4c:53:00:0a:" + QByteArray::number(host + 0x10, 16);
+    }
     static QByteArray name(int host) {
         return "lockstep-check-" + QByteArray::number(::getpid()) + "-" +
                QByteArray::number(host + 1);
