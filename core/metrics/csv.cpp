@@ -3,14 +3,17 @@
 #include "core/metrics/csv.h"
 
 #include "core/base/clock.h"
+#include "core/metrics/keras_lines.h"
 #include "core/wire/event.h"
+#include "core/wire/output_times.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
-#include <tuple>
+#include <optional>
+#include <set>
 
 namespace lockstep::metrics {
 
@@ -55,12 +58,15 @@ struct Log {
     int attempt = 1;
     int rank = std::numeric_limits<int>::max();
     std::vector<wire::Event> events;
+    std::vector<std::pair<std::optional<double>, Progress>> printed; ///< time, what it says
     /// First step that a later attempt reports again.
     std::int64_t repeatedFrom = std::numeric_limits<std::int64_t>::max();
 };
 
 Log readLog(const EventsFile& file, int& unreadable) {
-    Log log{file.task, file.attempt, std::numeric_limits<int>::max(), {}};
+    Log log;
+    log.task = file.task;
+    log.attempt = file.attempt;
     wire::LineSplitter splitter;
     for (const std::string& line : splitter.add(file.bytes)) {
         auto event = wire::decode(line);
@@ -76,6 +82,24 @@ Log readLog(const EventsFile& file, int& unreadable) {
     return log;
 }
 
+/// Each step once: what was printed later about the same one is kept.
+void readPrinted(Log& log, const EventsFile& file, int workers) {
+    wire::OutputTimes times;
+    times.add(file.outputTimes);
+    KerasReader reader(workers);
+    for (Progress& progress : reader.add(file.output)) {
+        while (!log.printed.empty() && log.printed.back().second.step >= progress.step)
+            log.printed.pop_back();
+        const auto time = times.at(progress.position);
+        log.printed.emplace_back(time, std::move(progress));
+    }
+}
+
+/// "chief:0" before "worker:0" before "worker:10" before "evaluator:0".
+bool isTaskBefore(const std::string& a, const std::string& b) {
+    return std::pair(a.size(), a) < std::pair(b.size(), b);
+}
+
 void sortLogs(std::vector<Log>& logs) {
     // A task whose later attempt never said its rank keeps the one it had.
     std::map<std::string, int> ranks;
@@ -84,8 +108,9 @@ void sortLogs(std::vector<Log>& logs) {
         known->second = std::min(known->second, log.rank);
     }
     std::stable_sort(logs.begin(), logs.end(), [&](const Log& a, const Log& b) {
-        return std::tuple(ranks[a.task], a.task, a.attempt) <
-               std::tuple(ranks[b.task], b.task, b.attempt);
+        if (ranks[a.task] != ranks[b.task])
+            return ranks[a.task] < ranks[b.task];
+        return a.task == b.task ? a.attempt < b.attempt : isTaskBefore(a.task, b.task);
     });
     for (std::size_t i = logs.size(); i-- > 1;) {
         Log& before = logs[i - 1];
@@ -95,6 +120,9 @@ void sortLogs(std::vector<Log>& logs) {
         for (const wire::Event& event : logs[i].events)
             if (const auto* steps = std::get_if<wire::Steps>(&event.body))
                 before.repeatedFrom = std::min(before.repeatedFrom, steps->first);
+        if (!logs[i].printed.empty())
+            before.repeatedFrom =
+                std::min(before.repeatedFrom, logs[i].printed.front().second.step);
     }
 }
 
@@ -122,13 +150,14 @@ std::string stepRow(const Log& log, double time, const wire::Steps& e, std::size
     return row + std::string(1 + valueCount, ',') + "\n";
 }
 
-std::string epochRow(const Log& log, double time, const wire::EpochEnded& e, std::int64_t firstStep,
+std::string epochRow(const Log& log, const std::string& time, const std::string& seconds,
+                     const wire::EpochEnded& e, std::int64_t firstStep,
                      const std::vector<std::string>& names) {
     std::string row = beginOf("epoch", log, e.epoch);
     append(row, std::to_string(firstStep));
     append(row, std::to_string(e.step));
-    append(row, isoTime(time));
-    append(row, number(e.seconds));
+    append(row, time);
+    append(row, seconds);
     row += std::string(3 + 3 + 3 * std::size(kTimes), ','); // rows … total_ms_max
     append(row, e.digest);
     for (const std::string& name : names) {
@@ -139,15 +168,67 @@ std::string epochRow(const Log& log, double time, const wire::EpochEnded& e, std
     return row + "\n";
 }
 
+std::string optionalNumber(double value) {
+    return std::isnan(value) ? std::string() : number(value);
+}
+
+/// A row of one printed line: like a step, and at an epoch's end like an epoch too.
+std::string printedRows(const Log& log, const std::optional<double>& time, const Progress& progress,
+                        std::int64_t firstStep, std::int64_t epochFirst,
+                        const std::vector<std::string>& names) {
+    const std::string when = time ? isoTime(*time) : std::string();
+    const bool hasLoss = std::any_of(progress.values.begin(), progress.values.end(),
+                                     [](const auto& value) { return value.first == "loss"; });
+    const std::string loss = hasLoss ? number(progress.value("loss")) : std::string();
+    const double rate = progress.value("learning_rate");
+    std::string rows = beginOf("step", log, progress.epoch);
+    for (const std::string& cell :
+         {std::to_string(firstStep), std::to_string(progress.step), when, std::string(),
+          std::string(), std::string(),
+          optionalNumber(std::isnan(rate) ? progress.value("lr") : rate), loss, loss, loss})
+        append(rows, cell);
+    rows += std::string(3 * (std::size(kTimes) - 1), ',');
+    for (int part = 0; part < 3; ++part)
+        append(rows, optionalNumber(progress.stepMs));
+    rows += std::string(1 + names.size(), ',') + "\n";
+    if (!progress.isEpochEnd)
+        return rows;
+    const wire::EpochEnded end{
+        progress.epoch, progress.step, progress.seconds, progress.values, {}};
+    return rows + epochRow(log, when, optionalNumber(progress.seconds), end, epochFirst, names);
+}
+
 std::vector<std::string> valueNames(const std::vector<Log>& logs) {
     std::vector<std::string> names;
-    for (const Log& log : logs)
+    const auto add = [&](const wire::NamedValues& values) {
+        for (const auto& [name, value] : values)
+            if (std::find(names.begin(), names.end(), name) == names.end())
+                names.push_back(name);
+    };
+    for (const Log& log : logs) {
         for (const wire::Event& event : log.events)
             if (const auto* epoch = std::get_if<wire::EpochEnded>(&event.body))
-                for (const auto& [name, value] : epoch->values)
-                    if (std::find(names.begin(), names.end(), name) == names.end())
-                        names.push_back(name);
+                add(epoch->values);
+        for (const auto& [time, progress] : log.printed)
+            if (progress.isEpochEnd)
+                add(progress.values);
+    }
     return names;
+}
+
+void appendPrinted(std::string& text, const Log& log, const std::vector<std::string>& names) {
+    std::int64_t next = 1;
+    std::int64_t epochFirst = 1;
+    int epoch = 0;
+    for (const auto& [time, progress] : log.printed) {
+        if (progress.step >= log.repeatedFrom)
+            return;
+        if (progress.epoch != epoch)
+            epochFirst = next;
+        epoch = progress.epoch;
+        text += printedRows(log, time, progress, next, epochFirst, names);
+        next = progress.step + 1;
+    }
 }
 
 void appendLog(std::string& text, const Log& log, const std::vector<std::string>& names) {
@@ -162,7 +243,8 @@ void appendLog(std::string& text, const Log& log, const std::vector<std::string>
                 text += stepRow(log, event.time, *steps, names.size());
         } else if (const auto* epoch = std::get_if<wire::EpochEnded>(&event.body)) {
             if (epoch->step < log.repeatedFrom)
-                text += epochRow(log, event.time, *epoch, epochFirst, names);
+                text += epochRow(log, isoTime(event.time), number(epoch->seconds), *epoch,
+                                 epochFirst, names);
             epochFirst = epoch->step + 1;
         }
     }
@@ -173,8 +255,15 @@ void appendLog(std::string& text, const Log& log, const std::vector<std::string>
 Csv toCsv(const std::vector<EventsFile>& files) {
     Csv csv;
     std::vector<Log> logs;
+    std::set<std::string> tasks; // that train together
     for (const EventsFile& file : files)
+        if (file.task.starts_with("chief:") || file.task.starts_with("worker:"))
+            tasks.insert(file.task);
+    for (const EventsFile& file : files) {
         logs.push_back(readLog(file, csv.unreadableLines));
+        if (file.bytes.empty())
+            readPrinted(logs.back(), file, static_cast<int>(tasks.size()));
+    }
     sortLogs(logs);
     const std::vector<std::string> names = valueNames(logs);
 
@@ -187,8 +276,10 @@ Csv toCsv(const std::vector<EventsFile>& files) {
     for (const std::string& name : names)
         append(csv.text, quoted(name));
     csv.text += '\n';
-    for (const Log& log : logs)
+    for (const Log& log : logs) {
         appendLog(csv.text, log, names);
+        appendPrinted(csv.text, log, names);
+    }
     return csv;
 }
 

@@ -2,8 +2,6 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "core/metrics/store.h"
 
-#include <QString>
-
 #include <algorithm>
 #include <cmath>
 
@@ -15,44 +13,7 @@ constexpr std::size_t kLogLines = 100'000;
 /// Samples that the series of all workers hold together: 80 MB.
 constexpr std::size_t kWorkerSamples = std::size_t{4} << 20;
 
-/// What a terminal would show of one line: see printableLines.
-QString printable(const QString& raw) {
-    QString line;
-    for (qsizetype i = 0; i < raw.size(); ++i) {
-        const ushort c = raw[i].unicode();
-        if (c == u'\r') {
-            if (i + 1 < raw.size())
-                line.clear();
-        } else if (c == 0x1B && i + 1 < raw.size() && raw[i + 1] == u'[') {
-            for (i += 2; i < raw.size() && (raw[i] < u'@' || raw[i] > u'~');)
-                ++i;
-        } else if (c == 0x1B && i + 1 < raw.size() && raw[i + 1] == u']') {
-            // An operating system command ends with BEL or ESC backslash.
-            for (i += 2; i < raw.size() && raw[i] != u'\a' && raw[i] != QChar(0x1B);)
-                ++i;
-            if (i + 1 < raw.size() && raw[i] == QChar(0x1B) && raw[i + 1] == u'\\')
-                ++i;
-        } else if (c == 0x1B) {
-            ++i;
-        } else if (c == u'\t' || (c >= 0x20 && (c < 0x7F || c > 0x9F))) {
-            line += raw[i];
-        }
-    }
-    return line;
-}
-
 } // namespace
-
-std::vector<std::string> printableLines(std::string_view text) {
-    std::vector<std::string> lines;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        const auto piece = QString::fromUtf8(text.data(), static_cast<qsizetype>(end));
-        lines.push_back(printable(piece).toStdString());
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return lines;
-}
 
 void Store::add(const std::string& task, int attempt, const wire::Event& event) {
     const Worker* known = worker(task);
@@ -70,10 +31,45 @@ void Store::addLine(const std::string& task, Origin origin, wire::Level level,
                     const std::string& text, double utcSeconds) {
     ++m_generation;
     for (std::string& line : printableLines(text))
-        insertLine({utcSeconds, task, level, origin, std::move(line), m_generation});
+        insertLine({utcSeconds, task, level, origin, std::move(line), m_generation, 0});
+}
+
+double Store::ourTime(const std::string& task, double hostTime) const {
+    const auto known = m_clockOffsets.find(task);
+    if (known == m_clockOffsets.end())
+        return hostTime;
+    double ahead = 0;
+    for (const auto& [since, seconds] : known->second)
+        if (since <= hostTime)
+            ahead = seconds;
+    return hostTime - ahead;
+}
+
+void Store::setClockOffset(const std::string& task, double seconds, double sinceHostTime) {
+    auto& offsets = m_clockOffsets[task];
+    std::erase_if(offsets, [&](const auto& offset) { return offset.first >= sinceHostTime; });
+    offsets.emplace_back(sinceHostTime, seconds);
+    bool moved = false;
+    for (LogLine& line : m_log) {
+        if (line.task != task)
+            continue;
+        const double time = ourTime(task, line.hostTime);
+        moved = moved || time != line.time;
+        line.time = time;
+    }
+    if (!moved)
+        return;
+    ++m_generation;
+    std::stable_sort(m_log.begin(), m_log.end(),
+                     [](const LogLine& a, const LogLine& b) { return a.time < b.time; });
+    // Any of them may have another place now.
+    for (LogLine& line : m_log)
+        line.generation = m_generation;
 }
 
 void Store::insertLine(LogLine line) {
+    line.hostTime = line.time;
+    line.time = ourTime(line.task, line.hostTime);
     auto at = m_log.end();
     while (at != m_log.begin() && std::prev(at)->time > line.time)
         --at;
@@ -170,7 +166,7 @@ void Store::apply(Worker& worker, const wire::Started& event) {
                 "Started as rank " + std::to_string(event.rank) + " of " +
                     std::to_string(event.world) + " on " + event.host + ", address " +
                     event.address + ".",
-                m_generation});
+                m_generation, 0});
 }
 
 void Store::apply(Worker& worker, const wire::PhaseChanged& event) {
@@ -230,15 +226,51 @@ void Store::apply(Worker& worker, const wire::EpochEnded& event) {
     }
     epoch.step = event.step;
     epoch.seconds = event.seconds;
-    epoch.values = event.values;
-    for (const auto& [name, value] : event.values) {
+    addEpochValues(epoch, event.values);
+}
+
+void Store::addEpochValues(Epoch& epoch, const wire::NamedValues& values) {
+    epoch.values = values;
+    for (const auto& [name, value] : values) {
         auto at =
             std::find_if(m_epochValues.begin(), m_epochValues.end(),
                          [&wanted = name](const auto& known) { return known.first == wanted; });
         if (at == m_epochValues.end())
             at = m_epochValues.emplace(m_epochValues.end(), name, Series{});
-        at->second.append(static_cast<double>(event.step), value);
+        at->second.append(static_cast<double>(epoch.step), value);
     }
+}
+
+void Store::add(const std::string& task, int attempt, const Progress& progress, double utcSeconds) {
+    const Worker* known = worker(task);
+    if (known && attempt < known->attempt)
+        return;
+    ++m_generation;
+    Worker& worker = workerFor(task, attempt);
+    if (worker.firstTime == 0)
+        worker.firstTime = utcSeconds;
+    worker.lastTime = std::max(worker.lastTime, utcSeconds);
+    worker.phase = wire::Phase::Training;
+    worker.step = progress.step;
+    worker.epoch = progress.epoch;
+    const auto x = static_cast<double>(progress.step);
+    if (!std::isnan(progress.stepMs))
+        worker.series[static_cast<std::size_t>(Quantity::StepMs)].append(x, progress.stepMs);
+    if (!leads(worker))
+        return;
+    for (const auto& [name, value] : progress.values) {
+        if (name == "loss")
+            m_loss.append(x, value);
+        if (name == "learning_rate" || name == "lr")
+            m_learningRate.append(x, value);
+    }
+    if (!progress.isEpochEnd)
+        return;
+    Epoch& epoch = epochFor(progress.epoch);
+    epoch.step = progress.step;
+    if (!std::isnan(progress.seconds))
+        epoch.seconds = progress.seconds;
+    addEpochValues(epoch, progress.values);
 }
 
 void Store::apply(Worker& worker, const wire::FileWritten& event) {
@@ -249,7 +281,7 @@ void Store::apply(Worker& worker, const wire::FileWritten& event) {
 void Store::apply(Worker& worker, const wire::Failed& event) {
     worker.failed = event;
     insertLine({worker.lastTime, worker.task, wire::Level::Error, Origin::Event, event.reason,
-                m_generation});
+                m_generation, 0});
 }
 
 void Store::apply(Worker& worker, const wire::Finished& event) {
@@ -259,7 +291,7 @@ void Store::apply(Worker& worker, const wire::Finished& event) {
 void Store::apply(Worker& worker, const wire::Logged& event) {
     for (std::string& line : printableLines(event.text))
         insertLine({worker.lastTime, worker.task, event.level, Origin::Event, std::move(line),
-                    m_generation});
+                    m_generation, 0});
 }
 
 void Store::apply(Worker&, const wire::Unknown&) {}

@@ -6,13 +6,16 @@
 // order between workers; pulled by the screen, which compares generation().
 // Thread: one owner, no locks.
 
+#include "core/metrics/keras_lines.h"
 #include "core/metrics/series.h"
+#include "core/metrics/terminal.h"
 #include "core/wire/event.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -71,21 +74,34 @@ struct Epoch {
 enum class Origin { Event, Output, ErrorOutput, Control };
 
 struct LogLine {
-    double time = 0;  ///< UTC seconds, by which lines are in order
+    double time = 0;  ///< UTC seconds on our clock, by which lines are in order
     std::string task; ///< empty for Control
     wire::Level level = wire::Level::Info;
     Origin origin = Origin::Event;
     std::string text;             ///< one line; tabs and printable characters only
-    std::uint64_t generation = 0; ///< of the store when it came
+    std::uint64_t generation = 0; ///< of the store when it came, or moved
+    double hostTime = 0;          ///< the same moment on the host's clock
 };
 
 class Store {
 public:
     /// One event of `task` ("worker:0"). An older attempt than the newest one seen is ignored.
     void add(const std::string& task, int attempt, const wire::Event& event);
-    /// A line that a worker printed, or (task empty) that the control side has to say.
+    /// What `task` had reached when it printed a line of Keras', at that time on its clock; only
+    /// what the line says goes into series.
+    void add(const std::string& task, int attempt, const Progress& progress, double utcSeconds);
+    /// A line that a worker printed, or (task empty) that the control side has to say. The time is
+    /// that of the worker's clock.
     void addLine(const std::string& task, Origin origin, wire::Level level, const std::string& text,
                  double utcSeconds);
+
+    /// The clock of the task's host is ahead of ours by `seconds` (behind: negative), from that
+    /// moment of its own on; by default always, which replaces what was said before. Lines that are
+    /// here already move to their place.
+    void setClockOffset(const std::string& task, double seconds,
+                        double sinceHostTime = -std::numeric_limits<double>::infinity());
+    /// A moment of the task's host on our clock.
+    double ourTime(const std::string& task, double hostTime) const;
 
     /// Grows with every change; equal values mean that nothing changed.
     std::uint64_t generation() const { return m_generation; }
@@ -121,6 +137,7 @@ private:
     bool leads(const Worker& worker) const;
     void shareCapacity();
     void insertLine(LogLine line);
+    void addEpochValues(Epoch& epoch, const wire::NamedValues& values);
 
     void apply(Worker& worker, const wire::Started& event);
     void apply(Worker& worker, const wire::PhaseChanged& event);
@@ -141,12 +158,10 @@ private:
     Series m_samplesPerSecond;
     std::vector<std::pair<std::string, Series>> m_epochValues;
     std::vector<Epoch> m_epochs;
+    /// Task → (since when on its clock, seconds ahead), in order.
+    std::map<std::string, std::vector<std::pair<double, double>>> m_clockOffsets;
     std::deque<LogLine> m_log;
     std::int64_t m_droppedLogLines = 0;
 };
-
-/// `text` cut at LF, each piece with what a terminal would show: a carriage return starts the line
-/// over, escape sequences and control characters are gone, bytes that are no UTF-8 become U+FFFD.
-std::vector<std::string> printableLines(std::string_view text);
 
 } // namespace lockstep::metrics

@@ -84,6 +84,32 @@ private Q_SLOTS:
         QCOMPARE(linesOf(csv.text).size(), std::size_t{2});
     }
 
+    void readsPrintedProgressWhereThereAreNoEvents() {
+        EventsFile chief{"worker:0", 1, ""};
+        chief.output = "starting\nEpoch 1/2\n\r2/4 [==>.] - ETA: 1s - loss: 2.0\b\r"
+                       "4/4 [====] - 3s 5ms/step - loss: 1.5 - mae: 0.5\nEpoch 2/2\n"
+                       "4/4 [====] - 1s 4ms/step - loss: 0.5 - mae: 0.25\n";
+        chief.outputTimes = "9 101000\n" + std::to_string(chief.output.size() - 9) + " 500\n";
+        EventsFile tenth{"worker:10", 1, "", "Epoch 1/1\n4/4 - 1s - 5ms/step - loss: 1.5\n"};
+        const EventsFile second{"worker:2", 1, "", tenth.output};
+        const Csv csv = toCsv({tenth, second, chief});
+        QCOMPARE(csv.unreadableLines, 0);
+        const auto lines = linesOf(csv.text);
+        QCOMPARE(lines.size(), std::size_t{10});
+        QVERIFY(lines[1].rfind("step,worker:0,1,1,1,2,1970-01-01T00:01:41.500Z,,,,,2,2,2,", 0) ==
+                0);
+        QVERIFY(lines[2].rfind("step,worker:0,1,1,3,4,1970-01-01T00:01:41.500Z,,,,,1.5,", 0) == 0);
+        QVERIFY(lines[2].ends_with(",5,5,5,,,"));
+        QVERIFY(lines[3].rfind("epoch,worker:0,1,1,1,4,1970-01-01T00:01:41.500Z,3,,", 0) == 0);
+        QVERIFY(lines[3].ends_with(",,1.5,0.5"));
+        QVERIFY(lines[5].rfind("epoch,worker:0,1,2,5,8,", 0) == 0);
+        QVERIFY(lines[6].rfind("step,worker:2,1,1,1,4,,,,,,1.5,1.5,1.5,", 0) == 0); // no times
+        QVERIFY(lines[8].rfind("step,worker:10,", 0) == 0);
+        for (const std::string& line : lines)
+            QCOMPARE(std::count(line.begin(), line.end(), ','),
+                     std::count(lines[0].begin(), lines[0].end(), ','));
+    }
+
     void coversEachStepOnceOverAttempts() {
         const EventsFile first{"worker:0", 1,
                                started(0) + steps(1, 5) + epochEnd(1, 5) + steps(6, 8, 2) +

@@ -93,6 +93,86 @@ private Q_SLOTS:
         QCOMPARE(printableLines("half \x1b[3").size(), std::size_t{1});
     }
 
+    void mergesThreeWorkersWhoseClocksDiffer() {
+        // Each prints its index every second; the clocks of two are off by two seconds.
+        Store store;
+        const std::vector<double> ahead{0, 2, -2};
+        for (int worker = 0; worker < 3; ++worker)
+            for (int second = 0; second < 60; ++second)
+                store.addLine("worker:" + std::to_string(worker), Origin::Output, wire::Level::Info,
+                              std::to_string(second) + "." + std::to_string(worker),
+                              1000 + second + worker * 0.2 +
+                                  ahead[static_cast<std::size_t>(worker)]);
+        const auto seen = store.generation();
+        for (int worker = 1; worker < 3; ++worker)
+            store.setClockOffset("worker:" + std::to_string(worker),
+                                 ahead[static_cast<std::size_t>(worker)]);
+        QCOMPARE(store.log().size(), std::size_t{180});
+        for (std::size_t i = 0; i < 180; ++i)
+            QCOMPARE(store.log()[i].text, std::to_string(i / 3) + "." + std::to_string(i % 3));
+        // Whoever looks at it is told that all may have moved.
+        QCOMPARE(store.firstLogLineAfter(seen), std::size_t{0});
+    }
+
+    void correctsAClockThatJumpsInARun() {
+        // worker:1 is 300 s ahead, from its 1310 on 360 s; worker:2 is 7 s behind.
+        Store store;
+        store.setClockOffset("worker:1", 300);
+        store.setClockOffset("worker:2", -7);
+        const auto say = [&](int worker, double hostTime, const char* text) {
+            store.addLine("worker:" + std::to_string(worker), Origin::Output, wire::Level::Info,
+                          text, hostTime);
+        };
+        say(0, 1000, "a");
+        say(1, 1301, "b");
+        say(2, 995, "c");
+        store.setClockOffset("worker:1", 360, 1310);
+        say(1, 1363, "d");
+        say(0, 1004, "e");
+        std::string order;
+        double before = 0;
+        for (const LogLine& line : store.log()) {
+            order += line.text;
+            QVERIFY(line.time > before);
+            before = line.time;
+        }
+        QCOMPARE(order, std::string("abcde"));
+        QCOMPARE(store.ourTime("worker:1", 1301), 1001.0);
+        QCOMPARE(store.ourTime("worker:1", 1363), 1003.0);
+        QCOMPARE(store.ourTime("worker:0", 5), 5.0);
+        // Measured again as a whole, what was said before does not count.
+        store.setClockOffset("worker:1", 301);
+        QCOMPARE(store.ourTime("worker:1", 1363), 1062.0);
+    }
+
+    void takesPrintedProgressIntoTheSameSeries() {
+        Store store;
+        store.add("worker:0", 1, started(0));
+        store.add("worker:1", 1, started(1));
+        KerasReader reader;
+        for (const Progress& progress :
+             reader.add("Epoch 1/2\n\r5/10 [===>..] - ETA: 1s - loss: 2.0 - lr: 0.1\b\r"
+                        "10/10 [====] - 3s 5ms/step - loss: 1.5 - mae: 0.5 - val_loss: 1.25\n"
+                        "Epoch 2/2\n\r1/10 [=>....] - ETA: 1s - loss: nan\r")) {
+            store.add("worker:0", 1, progress, 120);
+            store.add("worker:1", 1, progress, 125);
+        }
+        QCOMPARE(store.loss().size(), std::size_t{2});
+        QCOMPARE(store.loss().nonFiniteCount(), 1);
+        QCOMPARE(store.learningRate().lastValue(), 0.1);
+        QCOMPARE(store.epochs().size(), std::size_t{1});
+        QCOMPARE(store.epochs()[0].step, 10);
+        QCOMPARE(store.epochs()[0].seconds, 3.0);
+        QCOMPARE(store.epochValueNames(), (std::vector<std::string>{"loss", "mae", "val_loss"}));
+        QCOMPARE(store.epochValue("val_loss").lastX(), 10.0);
+        for (const char* task : {"worker:0", "worker:1"}) {
+            QCOMPARE(store.worker(task)->of(Quantity::StepMs).lastValue(), 5.0);
+            QCOMPARE(store.worker(task)->step, 11);
+            QCOMPARE(store.worker(task)->epoch, 2);
+            QVERIFY(store.worker(task)->of(Quantity::AllReduceMs).isEmpty()); // not known is not 0
+        }
+    }
+
     void keepsWorkerStatesUntilANewAttempt() {
         Store store;
         store.add("worker:0", 1, started(0));
