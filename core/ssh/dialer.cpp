@@ -58,9 +58,12 @@ struct Dialer::Lookup {
     std::deque<QByteArray> addresses;
 };
 
-Dialer::Dialer(const QString& host, int port)
+Dialer::Dialer(const QString& host, int port, const QString& family)
     : m_host(host)
     , m_port(port)
+    , m_family(family == u"inet"    ? AF_INET
+               : family == u"inet6" ? AF_INET6
+                                    : AF_UNSPEC)
     , m_stagger(this) {
     m_stagger.setInterval(kStagger);
     connect(&m_stagger, &QTimer::timeout, this, &Dialer::next);
@@ -80,8 +83,10 @@ Dialer::~Dialer() {
 void Dialer::start() {
     m_lookup = std::make_shared<Lookup>();
     m_lookup->dialer = this;
-    std::thread([lookup = m_lookup, host = m_host.toStdString(), port = std::to_string(m_port)] {
+    std::thread([lookup = m_lookup, host = m_host.toStdString(), port = std::to_string(m_port),
+                 family = m_family] {
         addrinfo hints{};
+        hints.ai_family = family;
         hints.ai_socktype = SOCK_STREAM;
         hints.ai_flags = AI_NUMERICSERV;
         addrinfo* found = nullptr;

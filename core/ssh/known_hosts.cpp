@@ -3,6 +3,8 @@
 #include "core/ssh/known_hosts.h"
 
 #include "core/base/files.h"
+#include "core/ssh/detail/agent_relay.h"
+#include "core/ssh/detail/patterns.h"
 
 #include <QCryptographicHash>
 #include <QFile>
@@ -11,34 +13,17 @@
 #include <QRandomGenerator>
 #include <QRegularExpression>
 
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <mutex>
+#include <optional>
+
 namespace lockstep::ssh {
 
 namespace {
 
 constexpr qint64 kLargestFile = 64 << 20;
-
-/// OpenSSH's wildcards: * and ?, nothing else, without regard to case.
-bool matchesPattern(QStringView text, QStringView pattern) {
-    qsizetype t = 0, p = 0, star = -1, mark = 0;
-    while (t < text.size()) {
-        if (p < pattern.size() && pattern[p] == u'*') {
-            star = p++;
-            mark = t;
-        } else if (p < pattern.size() &&
-                   (pattern[p] == u'?' || pattern[p].toLower() == text[t].toLower())) {
-            ++p;
-            ++t;
-        } else if (star >= 0) {
-            p = star + 1;
-            t = ++mark;
-        } else {
-            return false;
-        }
-    }
-    while (p < pattern.size() && pattern[p] == u'*')
-        ++p;
-    return p == pattern.size();
-}
 
 QByteArray hashOf(const QString& name, const QByteArray& salt) {
     return QMessageAuthenticationCode::hash(name.toLower().toUtf8(), salt,
@@ -58,16 +43,7 @@ bool matchesHash(const QString& name, QStringView field) {
 bool names(const QString& hosts, const QString& name) {
     if (hosts.startsWith(u'|'))
         return matchesHash(name, hosts);
-    bool found = false;
-    for (QStringView pattern : QStringView(hosts).split(u',', Qt::SkipEmptyParts)) {
-        const bool isNot = pattern.startsWith(u'!');
-        if (!matchesPattern(name, isNot ? pattern.mid(1) : pattern))
-            continue;
-        if (isNot)
-            return false;
-        found = true;
-    }
-    return found;
+    return detail::matchPatternList(name, hosts, Qt::CaseInsensitive) == detail::ListMatch::Taken;
 }
 
 std::optional<KnownHostsLine> parseLine(const QString& text) {
@@ -89,7 +65,7 @@ std::optional<KnownHostsLine> parseLine(const QString& text) {
     line.key.type = fields[1];
     const auto blob = QByteArray::fromBase64Encoding(fields[2].toLatin1(),
                                                      QByteArray::AbortOnBase64DecodingErrors);
-    if (!blob)
+    if (!blob || typeOfKey(*blob) != line.key.type)
         return std::nullopt;
     line.key.blob = *blob;
     return line;
@@ -106,7 +82,44 @@ QByteArray lineFor(const QString& name, const HostKey& key, bool hashed) {
     return field + ' ' + key.type.toUtf8() + ' ' + key.blob.toBase64() + '\n';
 }
 
+/// A name that would end the field or the line, or be read as a pattern, cannot be written down.
+Status checkWritableName(const QString& name) {
+    static const QRegularExpression wrong(QStringLiteral("^[@#|!]|[\\s,*?\\x00-\\x1f]|^$"));
+    if (!wrong.match(name).hasMatch())
+        return {};
+    return Error{Code::InvalidArgument,
+                 "This host name cannot be written into known_hosts; expected a name without "
+                 "spaces, commas and wildcards.",
+                 name.toStdString()};
+}
+
+struct OldFile {
+    QByteArray bytes;
+    unsigned mode = 0600;
+};
+
+/// What is there, after it was copied to ".old".
+Result<OldFile> takeOldFile(const std::string& path) {
+    OldFile old;
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0)
+        return errno == ENOENT ? Result<OldFile>(old) : files::fromErrno(errno, "read", path);
+    const auto bytes = files::read(path, kLargestFile);
+    if (!bytes)
+        return bytes.error();
+    old.bytes = QByteArray::fromStdString(*bytes);
+    old.mode = info.st_mode & 0777;
+    if (!bytes->empty())
+        LOCKSTEP_TRY(
+            files::writeAtomic(path + ".old", *bytes, files::Durability::Synced, old.mode));
+    return old;
+}
+
 } // namespace
+
+QString typeOfKey(const QByteArray& blob) {
+    return detail::typeOfBlob(blob);
+}
 
 QString fingerprint(const QByteArray& blob) {
     const QByteArray hash = QCryptographicHash::hash(blob, QCryptographicHash::Sha256);
@@ -146,7 +159,17 @@ Result<KnownHosts> KnownHosts::read(const QStringList& files) {
 }
 
 HostKeyCheck KnownHosts::check(const QString& name, int port, const HostKey& offered) const {
-    const QString wanted = knownHostsName(name, port);
+    const HostKeyCheck exact = checkName(knownHostsName(name, port), offered);
+    if (exact.verdict != HostKeyCheck::Verdict::Unknown || port == 22)
+        return exact;
+    const HostKeyCheck plain = checkName(name, offered);
+    const bool decides = plain.verdict == HostKeyCheck::Verdict::Match ||
+                         plain.verdict == HostKeyCheck::Verdict::Revoked;
+    return decides ? plain : exact;
+}
+
+/// For a name as it stands in the files.
+HostKeyCheck KnownHosts::checkName(const QString& wanted, const HostKey& offered) const {
     HostKeyCheck result;
     const KnownHostsLine* match = nullptr;
     const KnownHostsLine* other = nullptr;
@@ -166,6 +189,7 @@ HostKeyCheck KnownHosts::check(const QString& name, int port, const HostKey& off
         } else if (isOurs && line.key.type == offered.type) {
             other = other ? other : &line;
         } else if (isOurs) {
+            result.otherLines += line;
             if (!result.otherTypes.contains(line.key.type))
                 result.otherTypes += line.key.type;
         } else if (isSameKey) {
@@ -182,37 +206,45 @@ HostKeyCheck KnownHosts::check(const QString& name, int port, const HostKey& off
     return result;
 }
 
+bool KnownHosts::has(const QString& wanted, const HostKey& key) const {
+    return checkName(wanted, key).verdict == HostKeyCheck::Verdict::Match;
+}
+
 QStringList KnownHosts::typesOf(const QString& name, int port) const {
-    QStringList types;
-    for (const KnownHostsLine& line : m_lines)
-        if (line.marker == KnownHostsLine::Marker::None && !types.contains(line.key.type) &&
-            names(line.hosts, knownHostsName(name, port)))
-            types += line.key.type;
-    return types;
+    const auto typesOfName = [&](const QString& wanted) {
+        QStringList types;
+        for (const KnownHostsLine& line : m_lines)
+            if (line.marker == KnownHostsLine::Marker::None && !types.contains(line.key.type) &&
+                names(line.hosts, wanted))
+                types += line.key.type;
+        return types;
+    };
+    const QStringList types = typesOfName(knownHostsName(name, port));
+    return types.isEmpty() ? typesOfName(name) : types;
 }
 
 Status addKnownHost(const QString& path, const QString& name, int port, const HostKey& key,
                     bool hashed) {
-    const std::string file = path.toStdString();
-    LOCKSTEP_TRY(files::makeFolders(QFileInfo(path).path().toStdString(), 0700));
-    QFile old(path);
-    QByteArray bytes;
-    unsigned mode = 0600;
-    if (old.exists()) {
-        if (!old.open(QIODevice::ReadOnly))
-            return Error{
-                Code::PermissionDenied,
-                "The list of known hosts cannot be read: " + old.errorString().toStdString() + ".",
-                file};
-        bytes = old.readAll();
-        mode = old.permissions().testFlag(QFileDevice::ReadOther) ? 0644 : 0600;
-        LOCKSTEP_TRY(files::writeAtomic(file + ".old", bytes.toStdString(),
-                                        files::Durability::Synced, mode));
-    }
-    if (!bytes.isEmpty() && !bytes.endsWith('\n'))
-        bytes += '\n';
-    bytes += lineFor(knownHostsName(name, port), key, hashed);
-    return files::writeAtomic(file, bytes.toStdString(), files::Durability::Synced, mode);
+    static std::mutex writing; // each session has a thread, and each writes the whole file
+    const std::lock_guard lock(writing);
+    LOCKSTEP_TRY(checkWritableName(name));
+    const QFileInfo info(path);
+    const std::string file =
+        (info.exists() ? info.canonicalFilePath() : info.absoluteFilePath()).toStdString();
+    LOCKSTEP_TRY(
+        files::makeFolders(QFileInfo(QString::fromStdString(file)).path().toStdString(), 0700));
+    const auto known = KnownHosts::read({path});
+    if (!known)
+        return known.error();
+    if (known->has(knownHostsName(name, port), key))
+        return {};
+    auto old = takeOldFile(file);
+    if (!old)
+        return old.error();
+    if (!old->bytes.isEmpty() && !old->bytes.endsWith('\n'))
+        old->bytes += '\n';
+    old->bytes += lineFor(knownHostsName(name, port), key, hashed);
+    return files::writeAtomic(file, old->bytes.toStdString(), files::Durability::Synced, old->mode);
 }
 
 } // namespace lockstep::ssh

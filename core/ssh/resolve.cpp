@@ -2,122 +2,97 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "core/ssh/resolve.h"
 
-#include <QDir>
-#include <QFileInfo>
-#include <QHash>
+#include "core/ssh/config_parser.h"
+#include "core/ssh/detail/account.h"
+#include "core/ssh/detail/resolved_values.h"
+
 #include <QProcess>
+#include <QThread>
 #include <QTimer>
 
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <memory>
+#include <mutex>
 
 namespace lockstep::ssh {
 
 namespace {
 
-constexpr int kDefaultAlive = 15;
-constexpr int kDefaultConnect = 15;
-
-QString expandHome(const QString& path) {
-    return path == u"~" || path.startsWith(u"~/") ? QDir::homePath() + path.mid(1) : path;
-}
-
-bool isNone(const QString& value) {
-    return value.isEmpty() || value.compare(u"none", Qt::CaseInsensitive) == 0;
-}
-
-/// The tokens that ssh_config(5) allows in ProxyCommand.
-QString expandTokens(const QString& text, const Resolved& values, const QString& typed) {
-    QString out;
-    for (qsizetype i = 0; i < text.size(); ++i) {
-        if (text[i] != u'%' || i + 1 == text.size()) {
-            out += text[i];
-            continue;
-        }
-        const QChar token = text[++i];
-        if (token == u'%')
-            out += u'%';
-        else if (token == u'h')
-            out += values.hostname;
-        else if (token == u'n')
-            out += typed;
-        else if (token == u'p')
-            out += QString::number(values.port);
-        else if (token == u'r')
-            out += values.user;
-        else
-            out += QString(u'%') + token;
-    }
-    return out;
-}
-
-Result<QList<Destination>> parseJumps(const QString& value) {
-    QList<Destination> jumps;
-    if (isNone(value))
-        return jumps;
-    for (const QString& part : value.split(u',', Qt::SkipEmptyParts)) {
-        const QString text = part.trimmed();
-        // ProxyJump takes [user@]host[:port], where a plain destination has no port.
-        auto jump =
-            parseDestination(text.startsWith(u"ssh://") ? text : QStringLiteral("ssh://") + text);
-        if (!jump)
-            return jump.error();
-        jumps += *jump;
-    }
-    return jumps;
-}
+constexpr qsizetype kMostJumps = 16;
 
 Error failed(Code code, const std::string& message, const Destination& destination) {
     return {code, message, destination.text().toStdString()};
 }
 
-/// One `ssh -G` with its deadline.
+/// What the thread of our own parser and its Query both hold.
+struct Reading {
+    std::mutex mutex;
+    QObject* query = nullptr; ///< null once nobody waits
+    std::atomic<bool> isCancelled = false;
+};
+
+/// The values of one host, with a deadline.
 class Query : public QObject {
 public:
-    Query(const Destination& destination, const ResolveOptions& options, QObject* context,
+    Query(const Destination& destination, const ResolveOptions& options,
           std::function<void(Result<Resolved>)> done)
-        : QObject(context)
-        , m_destination(destination)
-        , m_program(options.program)
+        : m_destination(destination)
+        , m_options(options)
         , m_done(std::move(done)) {
         m_deadline.setSingleShot(true);
         connect(&m_deadline, &QTimer::timeout, this, [this] {
             finish(failed(Code::TimedOut,
-                          "ssh -G did not answer in time; a \"Match exec\" of the SSH "
-                          "configuration may hang.",
+                          "The SSH configuration could not be read in time; a \"Match exec\" in it "
+                          "may hang.",
                           m_destination));
         });
-        connect(&m_process, &QProcess::finished, this, [this] { answered(); });
-        connect(&m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-            if (error == QProcess::FailedToStart)
-                finish(failed(Code::NotFound,
-                              "The OpenSSH client (" + m_program.toStdString() +
-                                  ") could not be started; Lockstep asks it what the "
-                                  "destination means. Install openssh-client.",
-                              m_destination));
-        });
-        QStringList words{QStringLiteral("-G")};
-        if (!options.configFile.isEmpty())
-            words << QStringLiteral("-F") << options.configFile;
-        if (!destination.user.isEmpty())
-            words << QStringLiteral("-l") << destination.user;
-        if (destination.port > 0)
-            words << QStringLiteral("-p") << QString::number(destination.port);
-        for (const QString& identity : destination.identities)
-            words << QStringLiteral("-i") << identity;
-        if (!destination.proxyJump.isEmpty())
-            words << QStringLiteral("-J") << destination.proxyJump;
-        words << QStringLiteral("--") << destination.host;
         m_deadline.start(options.deadline);
-        m_process.setStandardInputFile(QProcess::nullDevice());
-        m_process.start(m_program, words);
+        if (options.program.isEmpty())
+            readOurselves();
+        else
+            askClient();
     }
     ~Query() override {
-        m_process.disconnect(this);
-        m_process.kill();
-        m_process.waitForFinished(1000);
+        stopClient();
+        if (!m_reading)
+            return;
+        const std::lock_guard lock(m_reading->mutex);
+        m_reading->query = nullptr;
+        m_reading->isCancelled = true;
     }
 
 private:
+    void askClient() {
+        // Queued: whoever hears the answer may delete all this, the process included.
+        connect(
+            &m_process, &QProcess::finished, this, [this] { answered(); }, Qt::QueuedConnection);
+        connect(
+            &m_process, &QProcess::errorOccurred, this,
+            [this](QProcess::ProcessError error) {
+                if (error == QProcess::FailedToStart)
+                    readOurselves();
+            },
+            Qt::QueuedConnection);
+        QStringList words{QStringLiteral("-G")};
+        if (!m_options.configFile.isEmpty())
+            words << QStringLiteral("-F") << m_options.configFile;
+        if (!m_destination.user.isEmpty())
+            words << QStringLiteral("-l") << m_destination.user;
+        if (m_destination.port > 0)
+            words << QStringLiteral("-p") << QString::number(m_destination.port);
+        for (const QString& identity : m_destination.identities)
+            words << QStringLiteral("-i") << identity;
+        if (!m_destination.proxyJump.isEmpty())
+            words << QStringLiteral("-J") << m_destination.proxyJump;
+        words << QStringLiteral("--") << m_destination.host;
+        m_process.setStandardInputFile(QProcess::nullDevice());
+        // A session of its own: no terminal to ask on, and one signal reaches a "Match exec" too.
+        m_process.setChildProcessModifier([] { ::setsid(); });
+        m_process.start(m_options.program, words);
+    }
     void answered() {
         if (m_process.exitStatus() == QProcess::NormalExit && m_process.exitCode() == 0)
             return finish(parseResolved(m_process.readAllStandardOutput(), m_destination));
@@ -127,18 +102,113 @@ private:
                           text.toStdString(),
                       m_destination));
     }
+    void stopClient() {
+        m_process.disconnect(this);
+        if (m_process.state() == QProcess::NotRunning)
+            return;
+        if (m_process.processId() > 0)
+            ::kill(static_cast<pid_t>(-m_process.processId()), SIGKILL);
+        m_process.kill();
+        m_process.waitForFinished(1000);
+    }
+
+    /// On a thread that can be left behind: a file system or a "Match exec" may hang.
+    void readOurselves() {
+        m_reading = std::make_shared<Reading>();
+        m_reading->query = this;
+        const auto read = [reading = m_reading, destination = m_destination, options = m_options,
+                           this] {
+            ConfigRequest request;
+            request.destination = destination;
+            request.configFile = options.configFile;
+            request.deadline = options.deadline;
+            request.isCancelled = &reading->isCancelled;
+            const auto values = readConfig(request);
+            const auto result =
+                values ? detail::resolvedFrom(*values, destination, detail::Account::current())
+                       : Result<Resolved>(values.error());
+            const std::lock_guard lock(reading->mutex);
+            if (reading->query)
+                QMetaObject::invokeMethod(
+                    reading->query, [this, result] { finish(result); }, Qt::QueuedConnection);
+        };
+        QThread* thread = QThread::create(read);
+        thread->setObjectName(QStringLiteral("ssh config"));
+        connect(thread, &QThread::finished, thread, &QObject::deleteLater);
+        thread->start();
+    }
+
     void finish(Result<Resolved> result) {
         if (!m_done)
             return;
+        m_deadline.stop();
+        std::exchange(m_done, nullptr)(std::move(result));
+    }
+
+    Destination m_destination;
+    ResolveOptions m_options;
+    std::function<void(Result<Resolved>)> m_done;
+    QProcess m_process;
+    QTimer m_deadline;
+    std::shared_ptr<Reading> m_reading;
+};
+
+/// A destination and the jump hosts on the way to it, one Query after the other.
+class Way : public QObject {
+public:
+    Way(const Destination& destination, const ResolveOptions& options, QObject* context,
+        std::function<void(Result<Resolved>)> done)
+        : QObject(context)
+        , m_destination(destination)
+        , m_options(options)
+        , m_done(std::move(done)) {
+        ask(destination, [this](const Resolved& values) {
+            m_result = values;
+            goOn();
+        });
+    }
+
+private:
+    void ask(const Destination& destination, const std::function<void(const Resolved&)>& next) {
+        m_asked += destination.text();
+        m_query = std::make_unique<Query>(
+            destination, m_options, [this, next](const Result<Resolved>& values) {
+                m_query->setParent(this); // it is calling, so it goes later
+                m_query.release()->deleteLater();
+                values ? next(*values) : finish(values.error());
+            });
+    }
+
+    /// The first jump host may have jump hosts of its own; of the later ones OpenSSH ignores them.
+    void goOn() {
+        if (m_result.jumps.isEmpty())
+            return finish(m_result);
+        const Destination front = m_result.jumps.front();
+        if (m_asked.contains(front.text()) || m_result.jumps.size() > kMostJumps)
+            return finish(failed(
+                Code::InvalidArgument,
+                "ProxyJump leads in a circle: " +
+                    (m_asked << front.text()).join(QStringLiteral(" through ")).toStdString() +
+                    ". Give one of them \"ProxyJump none\" in ~/.ssh/config.",
+                m_destination));
+        ask(front, [this](const Resolved& values) {
+            if (values.jumps.isEmpty())
+                return finish(m_result);
+            m_result.jumps = values.jumps + m_result.jumps;
+            goOn();
+        });
+    }
+    void finish(Result<Resolved> result) {
         deleteLater();
         std::exchange(m_done, nullptr)(std::move(result));
     }
 
     Destination m_destination;
-    QString m_program;
+    ResolveOptions m_options;
     std::function<void(Result<Resolved>)> m_done;
-    QProcess m_process;
-    QTimer m_deadline;
+    Resolved m_result;
+    QStringList m_asked;
+    std::unique_ptr<Query> m_query;
 };
 
 } // namespace
@@ -148,76 +218,13 @@ QString Resolved::text() const {
 }
 
 Result<Resolved> parseResolved(const QByteArray& output, const Destination& destination) {
-    QHash<QString, QStringList> values;
-    for (const QByteArray& line : output.split('\n')) {
-        const qsizetype space = line.indexOf(' ');
-        if (space > 0)
-            values[QString::fromUtf8(line.left(space)).toLower()] +=
-                QString::fromUtf8(line.mid(space + 1)).trimmed();
-    }
-    const auto first = [&](const char16_t* key) {
-        const QStringList all = values.value(QString::fromUtf16(key));
-        return all.isEmpty() ? QString() : all.front();
-    };
-    const auto isYes = [&](const char16_t* key) {
-        const QString value = first(key);
-        return value == u"yes" || value == u"true";
-    };
-    const auto files = [&](const char16_t* key) {
-        QStringList list;
-        for (const QString& path : first(key).split(u' ', Qt::SkipEmptyParts))
-            if (!isNone(path))
-                list += expandHome(path);
-        return list;
-    };
-    Resolved out;
-    out.hostname = first(u"hostname");
-    out.user = first(u"user");
-    out.port = first(u"port").toInt();
-    if (out.hostname.isEmpty() || out.user.isEmpty() || out.port < 1)
-        return failed(Code::Corrupt, "ssh -G did not say host, user and port.", destination);
-    for (const QString& file : values.value(QStringLiteral("identityfile"))) {
-        const QString path = expandHome(file);
-        if (!isNone(file) && QFileInfo::exists(path))
-            out.identityFiles += path;
-    }
-    out.identitiesOnly = isYes(u"identitiesonly");
-    const QString agent = first(u"identityagent");
-    out.identityAgent = agent == u"SSH_AUTH_SOCK" ? QString() : expandHome(agent);
-    out.userKnownHosts = files(u"userknownhostsfile");
-    out.globalKnownHosts = files(u"globalknownhostsfile");
-    out.hostKeyAlias = first(u"hostkeyalias");
-    out.hashKnownHosts = isYes(u"hashknownhosts");
-    if (const QString command = first(u"proxycommand"); !isNone(command))
-        out.proxyCommand = expandTokens(command, out, destination.host);
-    auto jumps = parseJumps(first(u"proxyjump"));
-    if (!jumps)
-        return jumps.error();
-    out.jumps = std::move(*jumps);
-    const int interval = first(u"serveraliveinterval").toInt();
-    out.aliveInterval = interval > 0 ? interval : kDefaultAlive;
-    out.aliveCountMax = std::max(1, first(u"serveralivecountmax").toInt());
-    const int timeout = first(u"connecttimeout").toInt(); // "none" reads as 0
-    out.connectTimeout = timeout > 0 ? timeout : kDefaultConnect;
-    out.publicKey = isYes(u"pubkeyauthentication") || first(u"pubkeyauthentication").isEmpty() ||
-                    first(u"pubkeyauthentication") == u"unbound" ||
-                    first(u"pubkeyauthentication") == u"host-bound";
-    out.password = isYes(u"passwordauthentication");
-    out.interactive = isYes(u"kbdinteractiveauthentication");
-    if (isYes(u"forwardagent"))
-        out.notes += QStringLiteral("ForwardAgent is not followed: Lockstep never forwards your "
-                                    "agent to a host.");
-    if (const QString strict = first(u"stricthostkeychecking");
-        strict == u"no" || strict == u"off" || strict == u"false" || strict == u"accept-new")
-        out.notes += QStringLiteral("StrictHostKeyChecking %1 is not followed: an unknown host key "
-                                    "is always shown first.")
-                         .arg(strict);
-    return out;
+    return detail::resolvedFrom(detail::parseClientOutput(output), destination,
+                                detail::Account::current());
 }
 
 void resolve(const Destination& destination, const ResolveOptions& options, QObject* context,
              std::function<void(Result<Resolved>)> done) {
-    new Query(destination, options, context, std::move(done));
+    new Way(destination, options, context, std::move(done));
 }
 
 } // namespace lockstep::ssh

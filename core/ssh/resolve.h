@@ -2,7 +2,8 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 #pragma once
 // What a destination means to OpenSSH: the effective values of ~/.ssh/config, asked from `ssh -G`,
-// so that a connection of ours goes where the user's own ssh would go (ssh_config(5)).
+// so that a connection of ours goes where the user's own ssh would go (ssh_config(5)). Without an
+// OpenSSH client our own parser reads the files (config_parser.h) and gives the same.
 
 #include "core/ssh/destination.h"
 
@@ -28,33 +29,41 @@ struct Resolved {
     QStringList globalKnownHosts;
     QString hostKeyAlias; ///< known under this name instead of hostname; often empty
     bool hashKnownHosts = false;
-    QString proxyCommand;     ///< tokens expanded; empty: none
-    QList<Destination> jumps; ///< in the order in which they are passed
-    int aliveInterval = 15;   ///< seconds; 0 in the configuration means this default
+    QStringList hostKeyAlgorithms; ///< that we can check, in the configuration's order
+    QString strictHostKeyChecking = QStringLiteral("ask"); ///< told only: we are always strict
+    QString addressFamily;                                 ///< "any", "inet" or "inet6"
+    QString proxyCommand; ///< a line for a shell, tokens expanded; empty: none
+    /// In the order in which they are passed, with the jump hosts of jump hosts: the first of them
+    /// is reached directly (or by its own ProxyCommand).
+    QList<Destination> jumps;
+    int aliveInterval = 15; ///< seconds; 0 in the configuration means this default
     int aliveCountMax = 3;
     int connectTimeout = 15; ///< seconds
-    bool publicKey = true;
+    bool publicKey = true; ///< these three are false also where PreferredAuthentications omits them
     bool password = true;
     bool interactive = true;
+    QStringList preferredAuthentications; ///< empty: OpenSSH's order
     QStringList notes; ///< what a person should know: options of theirs that we do not follow
 
     /// "alice@n0:2222", the port only where it is not 22.
     QString text() const;
+    bool operator==(const Resolved&) const = default;
 };
 
 struct ResolveOptions {
-    QString program = QStringLiteral("ssh");
-    QString configFile; ///< empty: the user's and the system's
-    std::chrono::milliseconds deadline{5000};
+    QString program = QStringLiteral("ssh");  ///< empty: our own parser
+    QString configFile;                       ///< empty: the user's and the system's
+    std::chrono::milliseconds deadline{5000}; ///< for each host of the way
 };
 
-/// Runs `ssh -G` and calls `done` once, later, from the event loop of the calling thread; never
-/// after `context` is gone. Errors: NotFound (no ssh program), InvalidArgument (the configuration's
-/// own error, with file and line), TimedOut.
+/// Asks `ssh -G`, or our own parser where there is no such program, for the destination and for
+/// every jump host, and calls `done` once, later, from the event loop of the calling thread; never
+/// after `context` is gone. Errors: InvalidArgument (the configuration's own error, with file and
+/// line; jump hosts that lead in a circle), Unsupported, TimedOut.
 void resolve(const Destination& destination, const ResolveOptions& options, QObject* context,
              std::function<void(Result<Resolved>)> done);
 
-/// The output of `ssh -G` as values.
+/// The output of `ssh -G` as values; `jumps` are only those that it names.
 Result<Resolved> parseResolved(const QByteArray& output, const Destination& destination);
 
 } // namespace lockstep::ssh

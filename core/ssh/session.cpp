@@ -85,7 +85,8 @@ void Session::start() {
         return connected(std::exchange(m_plan.fd, -1));
     if (!m_plan.where.proxyCommand.isEmpty())
         return runProxyCommand();
-    m_dialer = std::make_unique<Dialer>(m_plan.where.hostname, m_plan.where.port);
+    m_dialer = std::make_unique<Dialer>(m_plan.where.hostname, m_plan.where.port,
+                                        m_plan.where.addressFamily);
     connect(m_dialer.get(), &Dialer::connected, this, [this](int fd) {
         dropDialer();
         connected(fd);

@@ -24,12 +24,9 @@ QStringList algorithmsOf(const QString& keyType) {
     return {keyType};
 }
 
-/// Kinds that the host is known with come first, so that a known host is not taken for a new one.
-QByteArray hostKeyAlgorithms(const QStringList& knownTypes) {
-    static const QStringList usable{
-        QStringLiteral("ssh-ed25519"),         QStringLiteral("ecdsa-sha2-nistp256"),
-        QStringLiteral("ecdsa-sha2-nistp384"), QStringLiteral("ecdsa-sha2-nistp521"),
-        QStringLiteral("rsa-sha2-512"),        QStringLiteral("rsa-sha2-256")};
+/// Kinds that the host is known with come first, so that a known host is not taken for a new one;
+/// `usable` are those of the configuration that we can check.
+QByteArray hostKeyAlgorithms(const QStringList& knownTypes, const QStringList& usable) {
     QStringList order;
     for (const QString& type : knownTypes)
         for (const QString& algorithm : algorithmsOf(type))
@@ -114,11 +111,17 @@ void Session::beginKeyExchange() {
         KnownHosts::read(m_plan.where.userKnownHosts + m_plan.where.globalKnownHosts);
     if (!known)
         return fail(known.error());
+    const QStringList& usable = m_plan.where.hostKeyAlgorithms;
+    if (usable.isEmpty())
+        return fail({Code::Unsupported,
+                     "HostKeyAlgorithms of the SSH configuration names no kind of host key that "
+                     "can be checked here. Add ssh-ed25519, ecdsa-sha2-nistp256 or rsa-sha2-512.",
+                     who()});
     m_session = ssh_new();
     const QString name =
         m_plan.where.hostKeyAlias.isEmpty() ? m_plan.where.hostname : m_plan.where.hostKeyAlias;
     const QByteArray algorithms = hostKeyAlgorithms(
-        known->typesOf(name, m_plan.where.hostKeyAlias.isEmpty() ? m_plan.where.port : 22));
+        known->typesOf(name, m_plan.where.hostKeyAlias.isEmpty() ? m_plan.where.port : 22), usable);
     const QByteArray host = m_plan.where.hostname.toUtf8();
     const QByteArray user = m_plan.where.user.toUtf8();
     const int no = 0;
@@ -217,9 +220,11 @@ void Session::checkHostKey() {
     question.keyType = m_hostKey.type;
     question.fingerprint = fingerprint(m_hostKey.blob);
     question.knownHosts = where.userKnownHosts.value(0);
-    if (!check.otherTypes.isEmpty())
-        question.notes += QStringLiteral("This host is known with another kind of key (%1).")
-                              .arg(check.otherTypes.join(u", "));
+    for (const KnownHostsLine& line : check.otherLines)
+        question.notes +=
+            QStringLiteral("This host is known with another kind of key: %1 %2, %3:%4.")
+                .arg(line.key.type, fingerprint(line.key.blob), line.file)
+                .arg(line.line);
     if (!check.otherNames.isEmpty())
         question.notes += QStringLiteral("The same key is known as %1: the same machine under "
                                          "another name, or a copy of it.")

@@ -22,7 +22,7 @@ struct SshAccess {
     std::function<void(const ssh::Destination&, QObject* context,
                        std::function<void(Result<ssh::Resolved>)> done)>
         resolve;
-    /// Names of ~/.ssh/config without wildcards; not set where they cannot be read.
+    /// Names of ~/.ssh/config without wildcards, none where it cannot be read; may be empty.
     std::function<QStringList()> aliases;
 
     bool isThere() const { return connectionTo && resolve; }

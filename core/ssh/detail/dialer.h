@@ -21,7 +21,8 @@ namespace lockstep::ssh::detail {
 class Dialer : public QObject {
     Q_OBJECT
 public:
-    Dialer(const QString& host, int port);
+    /// `family` as AddressFamily has it: "inet", "inet6", else any.
+    Dialer(const QString& host, int port, const QString& family);
     /// Closes what was not taken. A name look-up that hangs is left behind on a thread of its own.
     ~Dialer() override;
 
@@ -48,6 +49,7 @@ private:
 
     QString m_host;
     int m_port;
+    int m_family;
     std::shared_ptr<Lookup> m_lookup;
     std::deque<QByteArray> m_addresses; ///< sockaddrs still to try
     std::vector<Attempt> m_attempts;
