@@ -6,7 +6,6 @@
 #include "core/base/files.h"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -15,7 +14,6 @@
 
 #include <cctype>
 #include <cerrno>
-#include <cstdlib>
 
 namespace lockstep::agent {
 
@@ -33,13 +31,6 @@ struct Candidate {
     Sharing sharing = Sharing::Own;
 };
 
-std::string homeFolder(const Environment& environment) {
-    if (const auto home = environment("HOME"); home && !home->empty())
-        return *home;
-    const passwd* entry = ::getpwuid(::geteuid());
-    return entry && entry->pw_dir ? entry->pw_dir : "";
-}
-
 std::vector<Candidate> candidates(const PlaceRequest& request, const Environment& environment) {
     if (!request.base.empty())
         return {{request.base, Sharing::Own}};
@@ -51,7 +42,7 @@ std::vector<Candidate> candidates(const PlaceRequest& request, const Environment
             list.push_back({root + rest, s});
     };
     addIfAbsolute(environment("XDG_DATA_HOME").value_or(""), "/lockstep", Sharing::Own);
-    addIfAbsolute(homeFolder(environment), "/.local/share/lockstep", Sharing::Own);
+    addIfAbsolute(environment("HOME").value_or(""), "/.local/share/lockstep", Sharing::Own);
     addIfAbsolute(environment("TMPDIR").value_or(""), name, Sharing::Public);
     list.push_back({"/tmp" + name, Sharing::Public});
     list.push_back({"/dev/shm" + name, Sharing::Public});
@@ -131,13 +122,6 @@ std::string machineId() {
 }
 
 } // namespace
-
-Environment processEnvironment() {
-    return [](const std::string& name) -> std::optional<std::string> {
-        const char* value = ::getenv(name.c_str());
-        return value ? std::optional<std::string>(value) : std::nullopt;
-    };
-}
 
 std::string machineFolder() {
     char name[256] = {};

@@ -14,6 +14,7 @@ namespace lockstep::agent {
 
 /// A variable of the environment, or nothing.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+/// This process'; HOME, where it is not set, is the account's.
 Environment processEnvironment();
 
 /// The first that can be written to and executed from, of: $XDG_DATA_HOME/lockstep,

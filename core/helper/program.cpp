@@ -188,21 +188,26 @@ private:
 
     void feed() {
         while (m_input.write >= 0 && !m_queue.empty()) {
-            const ssize_t put = ::write(m_input.write, m_queue.data(), m_queue.size());
+            const ssize_t put =
+                ::write(m_input.write, m_queue.data() + m_fed, m_queue.size() - m_fed);
             if (put < 0 && (errno == EAGAIN || errno == EINTR))
                 return;
             if (put < 0) { // it does not read any more
                 m_queue.clear();
                 return Pipe::close(m_input.write);
             }
-            m_queue.erase(0, static_cast<std::size_t>(put));
+            m_fed += static_cast<std::size_t>(put);
+            if (m_fed == m_queue.size() || m_fed > kPiece) {
+                m_queue.erase(0, m_fed);
+                m_fed = 0;
+            }
         }
         if (m_isInputOver && m_queue.empty())
             Pipe::close(m_input.write);
     }
 
     void drain(int& fd, Kind kind, int pieces) {
-        std::string piece(kPiece, '\0');
+        std::string& piece = scratch();
         for (int i = 0; fd >= 0 && i < pieces; ++i) {
             const ssize_t got = ::read(fd, piece.data(), piece.size());
             if (got < 0)
@@ -221,6 +226,7 @@ private:
     Pipe m_output;
     Pipe m_errors;
     std::string m_queue;
+    std::size_t m_fed = 0; ///< bytes of m_queue
     bool m_isInputOver = false;
 };
 

@@ -22,6 +22,10 @@ inline constexpr int kVersion = 1;
 inline constexpr std::size_t kLargestPayload = 4u << 20;
 inline constexpr std::size_t kPiece = 256u << 10; ///< of streamed bytes
 
+/// The control side says something that often, and the helper ends after so much silence.
+inline constexpr int kPingSeconds = 5;
+inline constexpr int kSilenceSeconds = 90;
+
 enum class Kind : std::uint8_t {
     // To the helper
     Run = 1,        ///< {"program","args":[…],"env":{…},"cwd"}: → Output, ErrorOutput, Exited
@@ -33,8 +37,10 @@ enum class Kind : std::uint8_t {
     Put = 7,        ///< {"path","mode"}, then Input: → Done once the file has its name
     Fetch = 8,      ///< {"path"}: → Size, Output…, Done
     Place = 9,      ///< {"base"}: → Done, the agent's place reply
-    Unpack = 10,    ///< {"folder","hash","packed"}: → Have, or Offset, then Input: → Done
-    Remove = 11,    ///< {"path"}: a folder below "…/runs/" and all in it: → Done
+    /// {"folder","hash","packed","size"}: → Done where it is there; else Offset, then Input: → Done
+    Unpack = 10,
+    Remove = 11, ///< {"path"}: a folder below "…/runs/" and all in it: → Done
+    Ping = 12,   ///< request 0: → Pong; so each side knows that the other is there
 
     // From the helper
     Hello = 64,       ///< request 0: {"version","hash"}
@@ -45,6 +51,7 @@ enum class Kind : std::uint8_t {
     Failed = 69,      ///< {"code","message","where"}: last answer
     Size = 70,        ///< {"size"}
     Offset = 71,      ///< {"offset"}: bytes that are there already of the packed file
+    Pong = 72,
 };
 
 struct Frame {

@@ -12,8 +12,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 
 namespace lockstep::helper {
 
@@ -25,6 +28,11 @@ void Reply::done(const json::Value& value) const {
 
 void Reply::failed(const Error& error) const {
     send(Kind::Failed, encodeError(error));
+}
+
+std::string& scratch() {
+    static std::string piece(kPiece, '\0');
+    return piece;
 }
 
 std::string textAt(const json::Value& value, std::string_view key) {
@@ -46,7 +54,11 @@ using detail::Reply;
 using detail::Task;
 using detail::textAt;
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::size_t kOutputLimit = 4u << 20; ///< of bytes for the control side
+constexpr int kTickMilliseconds = 10'000;
+constexpr int kExitMilliseconds = 100;
 
 void makeFolder(const json::Value& request, const Reply& reply) {
     const Status made = files::makeFolders(textAt(request, "path"),
@@ -71,7 +83,11 @@ void info(const json::Value& request, const Reply& reply) {
 }
 
 void place(const json::Value& request, const Reply& reply) {
-    const auto placed = agent::place({textAt(request, "base")}, agent::processEnvironment());
+    const agent::Environment environment = [](const std::string& name) {
+        const char* value = ::getenv(name.c_str());
+        return value ? std::optional<std::string>(value) : std::nullopt;
+    };
+    const auto placed = agent::place({textAt(request, "base")}, environment);
     if (!placed)
         return reply.failed(placed.error());
     reply.send(Kind::Done, agent::encode(*placed));
@@ -106,32 +122,38 @@ public:
 private:
     bool turn() {
         std::vector<pollfd> wanted{{m_input, POLLIN, 0}};
-        if (!m_out.empty())
+        if (waiting() > 0)
             wanted.push_back({m_output, POLLOUT, 0});
-        const bool mayOutput = m_out.size() < kOutputLimit;
-        for (const auto& [id, task] : m_tasks)
-            task->want(wanted, mayOutput);
+        bool isBusy = false;
+        for (const auto& [id, task] : m_tasks) {
+            task->want(wanted, mayOutput());
+            isBusy = isBusy || task->isBusy();
+        }
         // The limit is for kernels without pidfd_open, where an exit wakes nobody.
-        if (::poll(wanted.data(), wanted.size(), m_tasks.empty() ? -1 : 100) < 0 && errno != EINTR)
+        const int limit = isBusy ? 0 : m_tasks.empty() ? kTickMilliseconds : kExitMilliseconds;
+        if (::poll(wanted.data(), wanted.size(), limit) < 0 && errno != EINTR)
             return false;
-        flush();
         if (wanted[0].revents != 0 && !receive())
             return false;
+        if (Clock::now() - m_heard > std::chrono::seconds(kSilenceSeconds))
+            return false; // the control side is gone, and the network did not say so
         for (auto at = m_tasks.begin(); at != m_tasks.end();)
-            at = at->second->advance(m_out.size() < kOutputLimit) ? m_tasks.erase(at)
-                                                                  : std::next(at);
-        flush();
-        return true;
+            at = at->second->advance(mayOutput()) ? m_tasks.erase(at) : std::next(at);
+        return flush();
     }
+
+    std::size_t waiting() const { return m_out.size() - m_sent; }
+    bool mayOutput() const { return waiting() < kOutputLimit; }
 
     /// False at the end of the input.
     bool receive() {
-        std::string piece(kPiece, '\0');
+        std::string& piece = detail::scratch();
         const ssize_t got = ::read(m_input, piece.data(), piece.size());
         if (got < 0)
             return errno == EAGAIN || errno == EINTR;
         if (got == 0)
             return false;
+        m_heard = Clock::now();
         m_reader.add(std::string_view(piece).substr(0, static_cast<std::size_t>(got)));
         for (;;) {
             auto frame = m_reader.next();
@@ -158,6 +180,9 @@ private:
             return;
         case Kind::Cancel:
             m_tasks.erase(frame.request);
+            return;
+        case Kind::Ping:
+            append(m_out, Kind::Pong, 0, "");
             return;
         default:
             break;
@@ -201,22 +226,32 @@ private:
             m_tasks[frame.request] = std::move(task);
     }
 
-    void flush() {
-        std::size_t sent = 0;
-        while (sent < m_out.size()) {
-            const ssize_t put = ::write(m_output, m_out.data() + sent, m_out.size() - sent);
+    /// False when nobody reads any more.
+    bool flush() {
+        while (waiting() > 0) {
+            const ssize_t put = ::write(m_output, m_out.data() + m_sent, waiting());
+            if (put < 0 && errno == EINTR)
+                continue;
+            if (put < 0 && errno != EAGAIN)
+                return false;
             if (put < 0)
                 break;
-            sent += static_cast<std::size_t>(put);
+            m_sent += static_cast<std::size_t>(put);
         }
-        m_out.erase(0, sent);
+        if (waiting() == 0 || m_sent > kOutputLimit) {
+            m_out.erase(0, m_sent);
+            m_sent = 0;
+        }
+        return true;
     }
 
     int m_input;
     int m_output;
     int m_exitCode = 0;
     FrameReader m_reader;
+    Clock::time_point m_heard = Clock::now();
     std::string m_out;
+    std::size_t m_sent = 0; ///< bytes of m_out
     std::map<std::uint32_t, std::unique_ptr<Task>> m_tasks;
 };
 

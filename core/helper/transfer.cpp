@@ -71,7 +71,7 @@ public:
     bool advance(bool mayOutput) override {
         if (!mayOutput)
             return false;
-        std::string piece(kPiece, '\0');
+        std::string& piece = scratch();
         const ssize_t got = ::read(m_fd, piece.data(), piece.size());
         if (got < 0) {
             m_reply.failed(files::fromErrno(errno, "read", m_path));

@@ -3,17 +3,27 @@
 #include "core/remote/detail/helper_session.h"
 
 #include "core/base/hash.h"
+#include "core/base/json.h"
 #include "core/remote/detail/bootstrap.h"
 
+#include <QPointer>
+
 #include <algorithm>
+#include <chrono>
 
 namespace lockstep::remote::detail {
 
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr qsizetype kPiece = 256 * 1024;
 constexpr qint64 kQueue = 1 << 20;
 constexpr qsizetype kNoiseKept = 2048;
+constexpr qsizetype kLongestLine = 64 * 1024;
+constexpr std::chrono::milliseconds kSilence = 45s; ///< of a helper that serves
+constexpr std::chrono::milliseconds kShellSilence =
+    60s; ///< of a login shell and its start-up files
 
 /// Control characters of a host's text made visible.
 QString plain(const QByteArray& text) {
@@ -25,26 +35,38 @@ QString plain(const QByteArray& text) {
 
 } // namespace
 
-HelperSession::HelperSession(ssh::Connection& connection, Bundle bundle)
+HelperSession::HelperSession(ssh::Connection& connection, Bundle bundle, QString base)
     : m_connection(connection)
     , m_bundle(std::move(bundle))
-    , m_helper(m_bundle.helperFile) {}
+    , m_base(std::move(base))
+    , m_helper(m_bundle.helperFile) {
+    m_ticks.setInterval(std::chrono::seconds(helper::kPingSeconds));
+    connect(&m_ticks, &QTimer::timeout, this, &HelperSession::tick);
+}
 
 HelperSession::~HelperSession() {
     m_stage = Stage::Over;
 }
 
-void HelperSession::start() {
-    m_words = "exec /bin/sh";
-    openShell("serve");
+std::string HelperSession::where() const {
+    return m_connection.name().toStdString();
 }
 
-void HelperSession::openShell(const QByteArray& mode) {
+void HelperSession::start() {
+    m_words = "exec /bin/sh";
+    m_ticks.start();
+    openShell(Mode::Serve);
+}
+
+void HelperSession::openShell(Mode mode) {
     m_stage = Stage::Asking;
-    m_mode = QString::fromLatin1(mode);
+    m_mode = mode;
     m_mark = QByteArray::fromStdString(randomHex(16));
+    if (mode == Mode::Receive)
+        m_partName = m_mark;
     m_text.clear();
     m_errors.clear();
+    m_heard.start();
     if (m_channel) {
         m_channel->disconnect(this);
         m_channel.release()->deleteLater(); // it may be what calls us
@@ -57,18 +79,25 @@ void HelperSession::openShell(const QByteArray& mode) {
     });
     connect(m_channel.get(), &ssh::Channel::closed, this, &HelperSession::shellClosed);
     connect(m_channel.get(), &ssh::Channel::written, this, [this] {
+        m_heard.start();
         if (m_stage == Stage::Sending)
             sendHelper();
         Q_EMIT written();
     });
     QByteArray script(kBootstrap);
     script.replace("@MARK@", m_mark);
+    script.replace("@PART@", m_partName);
     script.replace("@HASH@", m_bundle.helperHash.toLatin1());
-    script.replace("@MODE@", mode);
+    script.replace("@BASE@", m_base.isEmpty() ? "none" : "given");
+    script.replace("@SKIP@", QByteArray::number(m_full));
+    script.replace("@MODE@", mode == Mode::Serve     ? "serve"
+                             : mode == Mode::Receive ? "receive"
+                                                     : "finish");
     m_channel->write(script);
 }
 
 void HelperSession::received(const QByteArray& bytes) {
+    m_heard.start();
     if (m_stage == Stage::Serving)
         return takeFrames(bytes);
     m_text += bytes;
@@ -78,8 +107,11 @@ void HelperSession::received(const QByteArray& bytes) {
 void HelperSession::takeLines() {
     while (m_stage == Stage::Asking || m_stage == Stage::Sending) {
         const qsizetype end = m_text.indexOf('\n');
-        if (end < 0)
+        if (end < 0) {
+            if (m_text.size() > kLongestLine)
+                m_text = m_text.right(kLongestLine / 2);
             return;
+        }
         const QByteArray line = m_text.left(end);
         m_text.remove(0, end + 1);
         // A start-up file may print without a line's end right before our mark.
@@ -92,41 +124,48 @@ void HelperSession::takeLines() {
 }
 
 void HelperSession::takeLine(const QByteArray& line) {
-    if (line == "serve") {
+    if (line == "base") {
+        m_channel->write(m_base.toUtf8() + '\n');
+    } else if (line == "serve") {
         m_stage = Stage::Serving;
         const QByteArray rest = std::exchange(m_text, {});
         if (!rest.isEmpty())
             takeFrames(rest);
-    } else if (line.startsWith("missing ")) {
-        const QString architecture = QString::fromUtf8(line.mid(8));
-        if (architecture != m_bundle.architecture)
-            return end({Code::Unsupported,
-                        "This host is a " + architecture.toStdString() +
-                            " machine; this Lockstep has the worker program for " +
-                            m_bundle.architecture.toStdString() + " only.",
-                        m_connection.name().toStdString()});
-        if (m_wasHelperSent)
-            return end({Code::Internal, "The helper was put there and is not found again.",
-                        m_connection.name().toStdString()});
-        m_wasHelperSent = true;
-        openShell("receive");
+    } else if (line.startsWith("missing ") || line == "missing") {
+        missing(QString::fromUtf8(line.mid(8)).trimmed());
     } else if (line == "send") {
-        if (!m_helper.isOpen() && !m_helper.open(QIODevice::ReadOnly))
+        if (!m_helper.open(QIODevice::ReadOnly))
             return end({Code::NotFound,
                         "The helper program for hosts cannot be read; build Lockstep again.",
                         m_bundle.helperFile.toStdString()});
         m_stage = Stage::Sending;
         sendHelper();
+    } else if (line == "got") {
+        m_isGot = true;
+    } else if (line.startsWith("full ")) {
+        m_full = line.mid(5).toInt();
     } else if (line.startsWith("passed ")) {
-        m_passed += QString::fromUtf8(line.mid(7));
-    } else if (line.startsWith("put ")) {
-        m_isPut = true;
+        if (const QString passed = plain(line.mid(7)); !m_passed.contains(passed))
+            m_passed += passed;
     } else if (line == "nowhere") {
         end({Code::PermissionDenied,
              "There is no folder on this host that Lockstep can write to and execute from: " +
-                 m_passed.join(QStringLiteral("; ")).toStdString() + ".",
-             m_connection.name().toStdString()});
+                 m_passed.join(QStringLiteral("; ")).toStdString() +
+                 ". Name one as the worker's \"base\" in the cluster.",
+             where()});
     }
+}
+
+/// No helper of ours is there.
+void HelperSession::missing(const QString& architecture) {
+    if (!architecture.isEmpty() && architecture != m_bundle.architecture)
+        return end({Code::Unsupported,
+                    "This host is a " + plain(architecture.toUtf8()).toStdString() +
+                        " machine; this Lockstep has the worker program for " +
+                        m_bundle.architecture.toStdString() + " only.",
+                    where()});
+    m_isGot = false;
+    openShell(Mode::Receive);
 }
 
 void HelperSession::sendHelper() {
@@ -147,31 +186,35 @@ void HelperSession::shellClosed(const Result<ssh::Exit>& closed) {
     if (!closed)
         return end(closed.error());
     if (m_stage == Stage::Serving)
-        return end({Code::Unreachable, "The helper on the host ended.",
-                    m_connection.name().toStdString()});
-    if (m_mode == u"receive" && m_isPut)
-        return openShell("serve");
-    if (m_mode == u"receive")
-        return end({Code::PermissionDenied,
-                    "The helper program could not be put on the host: " +
-                        plain(m_errors + m_noise).toStdString(),
-                    m_connection.name().toStdString()});
+        return end({Code::Unreachable, "The helper on the host ended.", where()});
+    const bool wasSent = m_stage == Stage::Sending && !m_helper.isOpen();
+    m_helper.close();
+    const std::string said = plain(m_errors + ' ' + m_noise).toStdString();
+    if (m_mode == Mode::Receive && wasSent && m_isGot)
+        return openShell(Mode::Finish);
+    if (m_mode == Mode::Receive && m_full > 0 && !m_isGot)
+        return openShell(Mode::Receive);
+    if (m_mode != Mode::Serve)
+        return end(
+            {Code::PermissionDenied,
+             "The helper program could not be put on the host" + (said.empty() ? "." : ": " + said),
+             where()});
     // A restricted shell takes no path and no exec; the plain word it does.
     if (m_words != "sh") {
         m_words = "sh";
-        return openShell("serve");
+        return openShell(Mode::Serve);
     }
-    const std::string said = plain(m_errors + ' ' + m_noise).toStdString();
     end({Code::Unsupported,
          "This account has no shell that starts /bin/sh (exit code " +
              std::to_string(closed->exitCode) + ")" + (said.empty() ? "." : ": " + said) +
              " Lockstep needs an account that may run programs.",
-         m_connection.name().toStdString()});
+         where()});
 }
 
 void HelperSession::takeFrames(const QByteArray& bytes) {
+    const QPointer<HelperSession> self(this); // who hears an answer may end us
     m_frames.add(std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())));
-    while (m_stage == Stage::Serving) {
+    while (self && m_stage == Stage::Serving) {
         auto next = m_frames.next();
         if (!next)
             return end(next.error());
@@ -179,7 +222,7 @@ void HelperSession::takeFrames(const QByteArray& bytes) {
             return;
         const helper::Frame& frame = **next;
         if (frame.kind == helper::Kind::Hello) {
-            Q_EMIT serving();
+            takeHello(frame);
             continue;
         }
         const auto at = m_handlers.constFind(frame.request);
@@ -193,6 +236,47 @@ void HelperSession::takeFrames(const QByteArray& bytes) {
             m_handlers.erase(at);
         handler(frame);
     }
+}
+
+void HelperSession::takeHello(const helper::Frame& frame) {
+    const auto hello = json::parse(frame.payload, "hello");
+    const json::Value* version = hello ? hello->find("version") : nullptr;
+    if (!version || !version->isInteger() || version->toInteger() != helper::kVersion)
+        return end({Code::Unsupported, "The helper on the host speaks another version.", where()});
+    m_isReady = true;
+    Q_EMIT serving();
+}
+
+/// Says that we are there, and notices that the host is not.
+void HelperSession::tick() {
+    if (m_stage == Stage::Over)
+        return;
+    const qint64 silence = m_heard.elapsed();
+    if (m_isReady) {
+        send(0, helper::Kind::Ping);
+        if (silence < kSilence.count())
+            return;
+    } else if (silence < kShellSilence.count()) {
+        return;
+    }
+    const std::string said = plain(m_errors + ' ' + m_noise).toStdString();
+    const Error error =
+        m_isReady
+            ? Error{Code::Unreachable,
+                    "The host has said nothing for " + std::to_string(silence / 1000) + " seconds.",
+                    where()}
+            : Error{Code::TimedOut,
+                    "The account's login shell did not start /bin/sh within " +
+                        std::to_string(silence / 1000) +
+                        " seconds. Does a start-up file (~/.bashrc, ~/.cshrc, config.fish) wait "
+                        "for something?" +
+                        (said.empty() ? "" : " It printed: " + said),
+                    where()};
+    if (m_isReady) { // the connection still counts as open
+        m_channel->disconnect(this);
+        m_connection.close();
+    }
+    end(error);
 }
 
 std::uint32_t HelperSession::begin(helper::Kind kind, const QByteArray& payload, Handler handler) {
@@ -235,10 +319,14 @@ void HelperSession::end(const Error& error) {
     m_stage = Stage::Over;
     if (m_channel)
         m_channel->close();
+    m_ticks.stop();
+    m_isReady = false;
+    const QPointer<HelperSession> self(this);
     const auto handlers = std::exchange(m_handlers, {});
     for (const Handler& handler : handlers)
         handler(error);
-    Q_EMIT ended(error);
+    if (self)
+        Q_EMIT ended(error);
 }
 
 } // namespace lockstep::remote::detail

@@ -47,7 +47,11 @@ void SshHost::Private::connectionChanged(ssh::Connection::State state) {
 void SshHost::Private::ready(std::function<void(Status)> done) {
     if (session && session->isServing() && waiters.empty()) {
         QMetaObject::invokeMethod(
-            this, [done = std::move(done)] { done({}); }, Qt::QueuedConnection);
+            this,
+            [this, done = std::move(done)]() mutable {
+                session && session->isServing() ? done({}) : ready(std::move(done));
+            },
+            Qt::QueuedConnection);
         return;
     }
     waiters.push_back(std::move(done));
@@ -60,7 +64,9 @@ void SshHost::Private::ready(std::function<void(Status)> done) {
 void SshHost::Private::connectionOpened(const Status& status) {
     if (!status)
         return readyNow(status);
-    session = std::make_unique<detail::HelperSession>(*connection, bundle);
+    if (session)
+        return; // one is on its way
+    session = std::make_unique<detail::HelperSession>(*connection, bundle, base);
     connect(session.get(), &detail::HelperSession::serving, this, [this] { readyNow({}); });
     connect(session.get(), &detail::HelperSession::ended, this,
             [this](const Error& error) { lost(error); });
@@ -68,24 +74,25 @@ void SshHost::Private::connectionOpened(const Status& status) {
 }
 
 void SshHost::Private::readyNow(const Status& status) {
-    if (status) {
-        wasReady = true;
-        setStage(HostStage::Ready);
-    } else {
-        setStage(HostStage::Idle);
-    }
+    if (!status)
+        setStage(wasReady ? HostStage::Reconnecting : HostStage::Idle);
+    else if (wasReady)
+        setStage(HostStage::Ready);     // else deploy() says so
+    const QPointer<Private> self(this); // who hears it may end us
     const auto all = std::exchange(waiters, {});
     for (const auto& done : all)
-        done(status);
+        if (self)
+            done(status);
 }
 
 void SshHost::Private::lost(const Error& error) {
     if (session)
-        session.release()->deleteLater();
+        session.release()->deleteLater(); // it may be what calls us
     readyNow(error);
 }
 
 void SshHost::Private::deploy(RequestId id) {
+    setStage(HostStage::Deploying);
     ask(id, helper::Kind::Place, json::Value::object({{"base", base.toStdString()}}),
         [this, id](const Result<helper::Frame>& answer) {
             if (!answer)
@@ -115,7 +122,8 @@ void SshHost::Private::unpack(RequestId id) {
     ask(id, helper::Kind::Unpack,
         json::Value::object({{"folder", (facts->machinePath() + u"/engine"_qs).toStdString()},
                              {"hash", bundle.hash.toStdString()},
-                             {"packed", bundle.packedHash.toStdString()}}),
+                             {"packed", bundle.packedHash.toStdString()},
+                             {"size", bundle.packedSize}}),
         [this, id](const Result<helper::Frame>& answer) { unpacked(id, answer); });
 }
 
@@ -126,6 +134,9 @@ void SshHost::Private::unpacked(RequestId id, const Result<helper::Frame>& answe
         return askVersion(id);
     if (answer->kind == helper::Kind::Failed) {
         const Error error = helper::decodeError(answer->payload);
+        // What an interrupted copy left may be damaged: once more, from the beginning.
+        if (error.code == Code::Corrupt && std::exchange(wasResumed, false))
+            return unpack(id);
         if (error.code != Code::AlreadyExists)
             return finish<QString>(id, error);
         QTimer::singleShot(kRetryLocked, this, [this, id] {
@@ -139,52 +150,31 @@ void SshHost::Private::unpacked(RequestId id, const Result<helper::Frame>& answe
     const auto value = json::parse(answer->payload, "offset");
     const json::Value* at = value ? value->find("offset") : nullptr;
     const std::int64_t offset = at && at->isInteger() ? at->toInteger() : 0;
+    wasResumed = offset > 0;
     auto file = std::make_shared<QFile>(bundle.packedFile);
-    // A longer part file than ours is of something else: its hash will say so.
-    if (!file->open(QIODevice::ReadOnly) || !file->seek(std::min(offset, bundle.packedSize)))
+    if (!file->open(QIODevice::ReadOnly) || !file->seek(offset))
         return finish<QString>(
             id, Error{Code::NotFound,
                       "The bundle for hosts cannot be read: " + file->errorString().toStdString(),
                       bundle.packedFile.toStdString()});
-    upload(
-        id, file,
-        [this](std::int64_t done, std::int64_t total) {
-            setStage(HostStage::Deploying, done, total);
-        },
-        offset, bundle.packedSize);
+    Upload packed{file, bundle.packedFile.toStdString(), offset, bundle.packedSize, {}};
+    packed.progress = [this](std::int64_t done, std::int64_t total) {
+        setStage(HostStage::Deploying, done, total);
+    };
+    upload(id, std::move(packed), [this, id](const Error& error) { finish<QString>(id, error); });
 }
 
 void SshHost::Private::askVersion(RequestId id) {
-    const auto output = std::make_shared<Output>();
-    const Command command = facts->worker({u"--version"_qs});
-    json::Value args = json::Value::array();
-    for (const QString& arg : command.args)
-        args.append(arg.toStdString());
-    ask(id, helper::Kind::Run,
-        json::Value::object({{"program", command.program.toStdString()}, {"args", args}}),
-        [this, id, output](const Result<helper::Frame>& answer) {
-            if (!answer)
-                return finish<QString>(id, answer.error());
-            const auto bytes = QByteArray::fromStdString(answer->payload);
-            switch (answer->kind) {
-            case helper::Kind::Output:
-                output->out += bytes;
-                return;
-            case helper::Kind::ErrorOutput:
-                output->err += bytes;
-                return;
-            case helper::Kind::Failed:
-                return finish<QString>(id, helper::decodeError(answer->payload));
-            case helper::Kind::Exited:
-                output->exit.exitCode = answer->payload == R"({"exit_code":0})" ? 0 : 1;
-                setStage(HostStage::Ready);
-                return finish<QString>(id, detail::readVersion(*output, q->name().toStdString()));
-            default:
-                return;
-            }
-        });
-    if (const auto at = requests.find(id); at != requests.end())
-        session->send(at->second.frame, helper::Kind::InputEnd);
+    runProgram(id, facts->worker({u"--version"_qs}), {}, [this, id](const Result<Output>& output) {
+        if (!output)
+            return finish<QString>(id, output.error());
+        auto version = detail::readVersion(*output, q->name().toStdString());
+        if (version) {
+            wasReady = true;
+            setStage(HostStage::Ready);
+        }
+        finish<QString>(id, std::move(version));
+    });
 }
 
 } // namespace lockstep::remote

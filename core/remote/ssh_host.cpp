@@ -33,9 +33,7 @@ SshHost::Private::Private(SshHost* host, std::unique_ptr<ssh::Connection> line, 
     , base(std::move(chosenBase)) {
     connect(connection.get(), &ssh::Connection::stateChanged, this, &Private::connectionChanged);
     connect(connection.get(), &ssh::Connection::lost, this, [this](const Error& error) {
-        setStage(HostStage::Reconnecting);
-        if (session)
-            lost(error);
+        lost(error);
     });
 }
 
@@ -153,23 +151,27 @@ Exit detail::exitOf(const helper::Frame& frame) {
 Host::RequestId SshHost::run(const Command& command, const QByteArray& input, Done<Output> done,
                              Milliseconds deadline) {
     const RequestId id = m_d->add<Output>(text(command.program), deadline, std::move(done));
-    m_d->whenReady<Output>(id, [this, id, command, input] { m_d->runProgram(id, command, input); });
+    m_d->whenReady<Output>(id, [d = m_d.get(), id, command, input] {
+        d->runProgram(id, command, input,
+                      [d, id](Result<Output> output) { d->finish<Output>(id, std::move(output)); });
+    });
     return id;
 }
 
-void SshHost::Private::runProgram(RequestId id, const Command& command, const QByteArray& input) {
+void SshHost::Private::runProgram(RequestId id, const Command& command, const QByteArray& input,
+                                  Done<Output> done) {
     const auto output = std::make_shared<Output>();
     ask(id, helper::Kind::Run, detail::runPayload(command),
-        [this, id, output](const Result<helper::Frame>& answer) {
+        [this, output, done = std::move(done)](const Result<helper::Frame>& answer) {
             if (!answer)
-                return finish<Output>(id, answer.error());
+                return done(answer.error());
             const QByteArray bytes = QByteArray::fromStdString(answer->payload);
             switch (answer->kind) {
             case helper::Kind::Failed:
-                return finish<Output>(id, helper::decodeError(answer->payload));
+                return done(helper::decodeError(answer->payload));
             case helper::Kind::Exited:
                 output->exit = detail::exitOf(*answer);
-                return finish<Output>(id, *output);
+                return done(*output);
             case helper::Kind::Output:
                 output->out += bytes;
                 break;
@@ -180,8 +182,7 @@ void SshHost::Private::runProgram(RequestId id, const Command& command, const QB
                 return;
             }
             if (output->out.size() + output->err.size() > kOutputLimit)
-                finish<Output>(
-                    id, Error{Code::Corrupt, "The output is longer than 64 MiB.", text(q->name())});
+                done(Error{Code::Corrupt, "The output is longer than 64 MiB.", text(q->name())});
         });
     const auto at = requests.find(id);
     if (at == requests.end())
@@ -227,54 +228,61 @@ Host::RequestId SshHost::info(const QString& path, Done<FileFacts> done, Millise
         });
 }
 
-/// Sends a file in pieces, as fast as the connection takes them.
-void SshHost::Private::upload(RequestId id, std::shared_ptr<QIODevice> from, Progress progress,
-                              std::int64_t offset, std::int64_t total) {
+void SshHost::Private::upload(RequestId id, Upload upload,
+                              std::function<void(const Error&)> failed) {
     const auto at = requests.find(id);
     if (at == requests.end())
         return;
     at->second.work = std::make_shared<QObject>();
-    const auto sent = std::make_shared<std::int64_t>(offset);
     const auto frame = at->second.frame;
-    const auto step = [this, id, from, progress, sent, total, frame] {
-        if (!from->isOpen() || !session)
+    const auto what = std::make_shared<Upload>(std::move(upload));
+    const auto step = [this, id, what, frame, failed = std::move(failed)] {
+        if (!what->from->isOpen() || !session)
             return;
         while (session->bytesToWrite() < kQueue) {
-            const QByteArray piece = from->read(kPiece);
+            const QByteArray piece = what->from->read(kPiece);
             if (piece.isEmpty()) {
-                from->close();
+                what->from->close();
+                if (what->offset != what->total)
+                    return failed({Code::Corrupt,
+                                   "The file changed, or could not be read, while it was sent.",
+                                   what->name});
                 session->send(frame, helper::Kind::InputEnd);
                 break;
             }
             session->send(frame, helper::Kind::Input, piece);
-            *sent += piece.size();
+            what->offset += piece.size();
         }
         noteProgress(id);
-        if (progress)
-            progress(std::max<std::int64_t>(0, *sent - session->bytesToWrite()), total);
+        if (what->progress)
+            what->progress(std::max<std::int64_t>(0, what->offset - session->bytesToWrite()),
+                           what->total);
     };
     connect(session.get(), &detail::HelperSession::written, at->second.work.get(), step);
     step();
 }
 
+void SshHost::Private::putFrom(RequestId id, const QString& path, unsigned mode, Upload from) {
+    ask(id, helper::Kind::Put,
+        json::Value::object({{"path", text(path)}, {"mode", static_cast<std::int64_t>(mode)}}),
+        [this, id](const Result<helper::Frame>& answer) {
+            if (!answer)
+                return finish<void>(id, answer.error());
+            answer->kind == helper::Kind::Done
+                ? finish<void>(id, Status())
+                : finish<void>(id, helper::decodeError(answer->payload));
+        });
+    upload(id, std::move(from), [this, id](const Error& error) { finish<void>(id, error); });
+}
+
 Host::RequestId SshHost::put(const QString& path, const QByteArray& bytes, unsigned mode,
                              Done<void> done, Milliseconds deadline) {
-    const auto buffer = std::make_shared<QBuffer>();
-    buffer->setData(bytes);
-    buffer->open(QIODevice::ReadOnly);
     const RequestId id = m_d->add<void>(text(path), deadline, std::move(done));
-    m_d->whenReady<void>(id, [this, id, path, mode, buffer] {
-        m_d->ask(
-            id, helper::Kind::Put,
-            json::Value::object({{"path", text(path)}, {"mode", static_cast<std::int64_t>(mode)}}),
-            [this, id](const Result<helper::Frame>& answer) {
-                if (!answer)
-                    return m_d->finish<void>(id, answer.error());
-                answer->kind == helper::Kind::Done
-                    ? m_d->finish<void>(id, Status())
-                    : m_d->finish<void>(id, helper::decodeError(answer->payload));
-            });
-        m_d->upload(id, buffer, {}, 0, buffer->size());
+    m_d->whenReady<void>(id, [this, id, path, mode, bytes] {
+        const auto buffer = std::make_shared<QBuffer>();
+        buffer->setData(bytes);
+        buffer->open(QIODevice::ReadOnly);
+        m_d->putFrom(id, path, mode, {buffer, text(path), 0, bytes.size(), {}});
     });
     return id;
 }
@@ -289,17 +297,7 @@ Host::RequestId SshHost::putFile(const QString& localPath, const QString& path, 
                 id,
                 Error{Code::NotFound, "The file cannot be read: " + text(file->errorString()) + ".",
                       text(localPath)});
-        m_d->ask(
-            id, helper::Kind::Put,
-            json::Value::object({{"path", text(path)}, {"mode", static_cast<std::int64_t>(mode)}}),
-            [this, id](const Result<helper::Frame>& answer) {
-                if (!answer)
-                    return m_d->finish<void>(id, answer.error());
-                answer->kind == helper::Kind::Done
-                    ? m_d->finish<void>(id, Status())
-                    : m_d->finish<void>(id, helper::decodeError(answer->payload));
-            });
-        m_d->upload(id, file, progress, 0, file->size());
+        m_d->putFrom(id, path, mode, {file, text(localPath), 0, file->size(), progress});
     });
     return id;
 }
@@ -359,13 +357,24 @@ Host::RequestId SshHost::fetchFile(const QString& path, const QString& localPath
                              progress(*got, *total);
                          return;
                      case helper::Kind::Done:
-                         return m_d->finish<void>(id, file->commit());
+                         return m_d->commit(id, file);
                      default:
                          m_d->finish<void>(id, helper::decodeError(answer->payload));
                      }
                  });
     });
     return id;
+}
+
+/// Waits for the disk elsewhere.
+void SshHost::Private::commit(RequestId id, std::shared_ptr<files::AtomicFile> file) {
+    if (!fileThread)
+        fileThread = std::make_unique<detail::FileThread>();
+    fileThread->submit([this, id, file = std::move(file)]() mutable {
+        auto status = std::make_shared<Status>(file->commit());
+        file.reset();
+        return [this, id, status] { finish<void>(id, *status); };
+    });
 }
 
 void SshHost::cancel(RequestId id) {

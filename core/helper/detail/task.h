@@ -30,6 +30,8 @@ public:
 
     /// Descriptors to wait for. `mayOutput` is false while the line to the control side is full.
     virtual void want(std::vector<pollfd>& wanted, bool mayOutput) const = 0;
+    /// There is work to do without waiting for a descriptor.
+    virtual bool isBusy() const { return false; }
     /// After each poll, whatever was ready. True when the task is over and has answered.
     virtual bool advance(bool mayOutput) = 0;
     virtual void input(std::string_view bytes) = 0;
@@ -41,6 +43,9 @@ std::unique_ptr<Task> startProgram(const json::Value& request, Reply reply);
 std::unique_ptr<Task> startPut(const json::Value& request, Reply reply);
 std::unique_ptr<Task> startFetch(const json::Value& request, Reply reply);
 std::unique_ptr<Task> startUnpack(const json::Value& request, Reply reply);
+
+/// Room for one read; the helper has one thread.
+std::string& scratch();
 
 /// A member of a request: empty, or 0, where it is not there.
 std::string textAt(const json::Value& value, std::string_view key);

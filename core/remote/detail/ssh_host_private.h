@@ -4,6 +4,8 @@
 // The inside of SshHost: its requests (ssh_host.cpp), and the way to a host that is ready
 // (ssh_deploy.cpp). Thread: the caller's.
 
+#include "core/base/files.h"
+#include "core/remote/detail/file_thread.h"
 #include "core/remote/detail/helper_session.h"
 #include "core/remote/ssh_host.h"
 
@@ -72,9 +74,21 @@ public:
     RequestId simple(const std::string& what, Milliseconds deadline, Done<T> done,
                      helper::Kind kind, json::Value payload,
                      std::function<Result<T>(const helper::Frame&)> read);
-    void runProgram(RequestId id, const Command& command, const QByteArray& input);
-    void upload(RequestId id, std::shared_ptr<QIODevice> from, Progress progress,
-                std::int64_t offset, std::int64_t total);
+    /// `done` gets what the program said, while the request is open.
+    void runProgram(RequestId id, const Command& command, const QByteArray& input,
+                    Done<Output> done);
+    struct Upload {
+        std::shared_ptr<QIODevice> from; ///< at `offset`
+        std::string name;                ///< for errors
+        std::int64_t offset = 0;
+        std::int64_t total = 0;
+        Progress progress;
+    };
+    /// Sends it in pieces as the contents of the request's file, as fast as the connection takes
+    /// them; `failed` where it cannot be read to its end.
+    void upload(RequestId id, Upload upload, std::function<void(const Error&)> failed);
+    void commit(RequestId id, std::shared_ptr<files::AtomicFile> file);
+    void putFrom(RequestId id, const QString& path, unsigned mode, Upload upload);
 
     // ssh_deploy.cpp
     void ready(std::function<void(Status)> done);
@@ -96,10 +110,12 @@ public:
     Bundle bundle;
     QString base;
     HostStage stage = HostStage::Idle;
-    bool wasReady = false;
+    bool wasReady = false;   ///< the worker program answered
+    bool wasResumed = false; ///< the bundle's copy goes on with what was there
     std::unique_ptr<detail::HelperSession> session;
     std::vector<std::function<void(Status)>> waiters;
-    std::optional<HostFacts> facts; ///< of the last place
+    std::optional<HostFacts> facts;                 ///< of the last place
+    std::unique_ptr<detail::FileThread> fileThread; ///< for what may wait for a disk; once needed
     RequestId nextId = 1;
     std::map<RequestId, Request> requests;
 };
