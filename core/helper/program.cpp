@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -150,6 +151,7 @@ private:
             return m_reply.failed(files::fromErrno(errno, "start", m_name));
         if (pid == 0) {
             ::setsid();
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL); // a helper that is killed takes it along
             ::dup2(m_input.read, 0);
             ::dup2(m_output.write, 1);
             ::dup2(m_errors.write, 2);

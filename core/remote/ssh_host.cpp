@@ -32,9 +32,8 @@ SshHost::Private::Private(SshHost* host, std::unique_ptr<ssh::Connection> line, 
     , bundle(std::move(with))
     , base(std::move(chosenBase)) {
     connect(connection.get(), &ssh::Connection::stateChanged, this, &Private::connectionChanged);
-    connect(connection.get(), &ssh::Connection::lost, this, [this](const Error& error) {
-        lost(error);
-    });
+    connect(connection.get(), &ssh::Connection::lost, this,
+            [this](const Error& error) { lost(error); });
 }
 
 SshHost::Private::~Private() {

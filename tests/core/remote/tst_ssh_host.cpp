@@ -49,6 +49,11 @@ QStringList namesIn(const QString& folder) {
     return names;
 }
 
+QByteArray contents(const QString& path) {
+    const auto bytes = files::read(path.toStdString());
+    return bytes ? QByteArray::fromStdString(*bytes) : QByteArray();
+}
+
 /// Unlike QTest::qWaitFor() without a pause between two events.
 template <class Condition>
 bool becomes(Condition condition) {
@@ -326,9 +331,13 @@ private Q_SLOTS:
     void aHelperThatEndsIsStartedAgain() {
         Far far;
         QCOMPARE(far.deploy(), QStringLiteral("0.1.0"));
-        const auto output = far.run(shell(u"kill -9 $PPID; sleep 1000"_qs));
+        const QString pidFile = far.line->home() + u"/pid"_qs;
+        const auto output =
+            far.run(shell(u"echo $$ > '%1'; kill -9 $PPID; sleep 1000"_qs.arg(pidFile)));
         QVERIFY(!output.ok());
         QCOMPARE(output.error().code, Code::Unreachable);
+        const QByteArray pid = contents(pidFile).trimmed();
+        QTRY_VERIFY(!pid.isEmpty() && !lives(pid)); // it took its programs along
         QVERIFY(far.run(shell(u"exit 0"_qs)).ok());
     }
 
@@ -337,16 +346,12 @@ private Q_SLOTS:
         QCOMPARE(far.deploy(), QStringLiteral("0.1.0"));
         const QString pidFile = far.line->home() + u"/pid"_qs;
         Kept<Output> kept;
-        const auto id =
-            far.host->run(shell(u"echo $$ > pid; sleep 1000 & wait"_qs), {}, kept.done());
+        const auto id = far.host->run(shell(u"echo $$ > '%1'; sleep 1000 & wait"_qs.arg(pidFile)),
+                                      {}, kept.done());
         QByteArray pid;
-        QTRY_VERIFY(!(pid = QByteArray::fromStdString(files::read(pidFile.toStdString()).ok()
-                                                          ? *files::read(pidFile.toStdString())
-                                                          : std::string()))
-                         .trimmed()
-                         .isEmpty());
+        QTRY_VERIFY(!(pid = contents(pidFile).trimmed()).isEmpty());
         far.host->cancel(id);
-        QTRY_VERIFY(!lives(pid.trimmed()));
+        QTRY_VERIFY(!lives(pid));
 
         Kept<void> put;
         QTemporaryDir folder;
