@@ -103,17 +103,27 @@ void printMatrix(const CheckReport& report) {
     printTable(rows);
 }
 
-void printFindings(const CheckReport& report) {
+void printFindings(const CheckReport& report, std::FILE* out) {
     constexpr const char* kNames[] = {"error", "warning", "note"};
     for (const run::CheckFinding& finding : report.findings) {
         const std::string subject = finding.peer.empty()   ? finding.task
                                     : finding.task.empty() ? "-> " + finding.peer
                                                            : finding.task + " -> " + finding.peer;
-        std::printf("%s: %s%s%s\n", kNames[static_cast<std::size_t>(finding.kind)], subject.c_str(),
-                    subject.empty() ? "" : ": ", finding.what.c_str());
+        std::fprintf(out, "%s: %s%s%s\n", kNames[static_cast<std::size_t>(finding.kind)],
+                     subject.c_str(), subject.empty() ? "" : ": ", finding.what.c_str());
         if (!finding.todo.empty())
-            std::printf("    %s\n", finding.todo.c_str());
+            std::fprintf(out, "    %s\n", finding.todo.c_str());
     }
+}
+
+/// Runs the event loop to the end of the check, or of the user's patience.
+void wait(run::ClusterCheck& check) {
+    Signals signals;
+    QObject::connect(&signals, &Signals::interrupted, &check, &run::ClusterCheck::cancel);
+    QObject::connect(&check, &run::ClusterCheck::done, qApp, &QCoreApplication::quit,
+                     Qt::QueuedConnection);
+    check.start();
+    QCoreApplication::exec();
 }
 
 int run(const Words& words) {
@@ -135,12 +145,7 @@ int run(const Words& words) {
     printProblems(cluster->problems);
     Hosts hosts;
     run::ClusterCheck check(hosts.factory(), cluster->spec, settings);
-    Signals signals;
-    QObject::connect(&signals, &Signals::interrupted, &check, &run::ClusterCheck::cancel);
-    QObject::connect(&check, &run::ClusterCheck::done, qApp, &QCoreApplication::quit,
-                     Qt::QueuedConnection);
-    check.start();
-    QCoreApplication::exec();
+    wait(check);
     const CheckReport& report = check.report();
     if (options->has("--json")) {
         std::printf("%s\n", json::dump(run::toJson(report)).c_str());
@@ -149,7 +154,7 @@ int run(const Words& words) {
         std::printf("\n");
         printMatrix(report);
         std::printf("\n");
-        printFindings(report);
+        printFindings(report, stdout);
         std::printf("%d errors, %d warnings, in %.1f s\n", report.count(run::FindingKind::Error),
                     report.count(run::FindingKind::Warning), report.seconds);
     }
@@ -159,6 +164,16 @@ int run(const Words& words) {
 }
 
 } // namespace
+
+int checkFirst(const cluster::ClusterSpec& spec) {
+    Hosts hosts;
+    run::ClusterCheck check(hosts.factory(), spec);
+    wait(check);
+    printFindings(check.report(), stderr);
+    if (check.report().count(run::FindingKind::Error) > 0)
+        return kWrongInput;
+    return check.report().isComplete ? kDone : kFailed;
+}
 
 const Command kCheckCommand = {"check", "see whether the hosts of a cluster can train together",
                                kHelp, &run};

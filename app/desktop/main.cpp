@@ -9,6 +9,7 @@
 #include "core/ssh/ssh_client.h"
 #include "ui/dialogs/prompt_dialogs.h"
 #include "ui/models/catalogue_library.h"
+#include "ui/models/cluster_check_session.h"
 #include "ui/models/controller_session.h"
 #include "ui/models/job_description.h"
 #include "ui/models/run_desk.h"
@@ -179,7 +180,8 @@ int main(int argc, char** argv) {
     options.hosts = run::defaultHosts(workerProgram(), &connections);
     RunDesk desk(
         &workspace, [&options] { return std::make_unique<ControllerSession>(options); }, &library);
-    MainWindow window(&desk, accessThrough(&connections));
+    ClusterCheckSession check(options.hosts);
+    MainWindow window(&desk, accessThrough(&connections), &check);
     prompts.setWindow(&window);
     const auto showRecent = [&] {
         for (const Document document : {Document::Cluster, Document::Job})

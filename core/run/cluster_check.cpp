@@ -23,6 +23,7 @@ using PairState = CheckedPair::State;
 
 constexpr int kClockExchanges = 3;
 constexpr auto kJudgeDelay = 200ms;
+constexpr auto kCloseDeadline = 2s;
 
 QByteArray bytes(const std::string& value) {
     return QByteArray::fromStdString(value);
@@ -60,7 +61,8 @@ struct ClusterCheck::Private {
     std::size_t nextRound = 0;
     QElapsedTimer elapsed;
     QTimer total;
-    QTimer judging; ///< so that many results at once are judged once
+    QTimer judging;         ///< so that many results at once are judged once
+    bool isClosing = false; ///< late answers change nothing
     enum class Stage { Idle, Hosts, Ports, Pairs, Bandwidth, Over } stage = Stage::Idle;
 
     void makeEntries();
@@ -83,6 +85,7 @@ struct ClusterCheck::Private {
     void judgeSoon();
     void judge();
     void finish();
+    void closeStreams();
 };
 
 ClusterCheck::ClusterCheck(HostFactory hosts, cluster::ClusterSpec spec, CheckOptions options,
@@ -171,6 +174,8 @@ void ClusterCheck::Private::begin() {
 }
 
 void ClusterCheck::Private::setState(Entry& entry, HostState state, const std::string& words) {
+    if (isClosing)
+        return;
     for (const std::size_t place : entry.tasks) {
         report.hosts[place].state = state;
         report.hosts[place].words = words;
@@ -179,6 +184,8 @@ void ClusterCheck::Private::setState(Entry& entry, HostState state, const std::s
 }
 
 void ClusterCheck::Private::settle(Entry& entry, const Error& error) {
+    if (isClosing)
+        return;
     setState(entry, HostState::Failed, describe(error));
     for (const std::size_t from : entry.tasks)
         for (std::size_t to = 0; to < report.hosts.size(); ++to)
@@ -474,28 +481,41 @@ void ClusterCheck::Private::finish() {
     judging.stop();
     report.seconds = elapsed.isValid() ? static_cast<double>(elapsed.elapsed()) * 1e-3 : 0;
     for (const auto& entry : entries) {
-        // What is under way ends with its host; these may be senders of the current signal.
-        for (auto* stream : {&entry->listener, &entry->dialler})
-            if (*stream) {
-                (*stream)->disconnect(q);
-                (*stream)->close();
-                (*stream).release()->deleteLater();
-            }
-        const auto isOpen = [&](std::size_t place) {
-            return report.hosts[place].state != HostState::Done &&
-                   report.hosts[place].state != HostState::Failed;
-        };
-        if (isOpen(entry->tasks.front()))
+        const auto& first = report.hosts[entry->tasks.front()];
+        if (first.state != HostState::Done && first.state != HostState::Failed)
             setState(*entry, HostState::Failed, "the check ended before this host was ready");
     }
     judge();
-    QMetaObject::invokeMethod(
-        q,
-        [this] {
-            entries.clear();
-            Q_EMIT q->done();
-        },
-        Qt::QueuedConnection);
+    closeStreams();
+}
+
+/// A launch may follow at once: the workers' ports must be free again when done() comes.
+void ClusterCheck::Private::closeStreams() {
+    isClosing = true;
+    const auto openOnes = std::make_shared<int>(1);
+    const auto closedOne = [this, openOnes] {
+        if (--*openOnes != 0)
+            return;
+        total.disconnect(q);
+        total.stop();
+        entries.clear();
+        Q_EMIT q->done();
+    };
+    for (const auto& entry : entries)
+        for (auto* stream : {&entry->listener, &entry->dialler})
+            if (*stream && !(*stream)->isClosed()) {
+                ++*openOnes;
+                (*stream)->disconnect(q);
+                connect(stream->get(), &remote::Stream::closed, q, closedOne, Qt::QueuedConnection);
+                (*stream)->close();
+            }
+    total.disconnect(q);
+    connect(&total, &QTimer::timeout, q, [openOnes, closedOne] {
+        *openOnes = 1; // a host that does not answer keeps nobody waiting
+        closedOne();
+    });
+    total.start(kCloseDeadline);
+    QMetaObject::invokeMethod(q, closedOne, Qt::QueuedConnection);
 }
 
 } // namespace lockstep::run
