@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 // The agent commands: one JSON request line in, JSON lines out.
 #include "app/worker/commands.h"
+#include "core/agent/assemble.h"
 #include "core/agent/follow.h"
 #include "core/agent/place.h"
 #include "core/agent/probe.h"
@@ -21,7 +22,7 @@ namespace lockstep::worker {
 
 namespace {
 
-constexpr std::size_t kRequestLimit = 4 << 20;
+constexpr std::size_t kRequestLimit = 16 << 20;
 constexpr int kRequestDeadlineMs = 30'000; ///< of silence
 
 int reply(const std::string& line, int exitCode) {
@@ -35,7 +36,7 @@ Result<std::string> readRequest() {
         if (const std::size_t end = text.find('\n'); end != std::string::npos)
             return text.substr(0, end);
         if (text.size() > kRequestLimit)
-            return Error{Code::InvalidArgument, "The request is longer than 4 MiB.", "request"};
+            return Error{Code::InvalidArgument, "The request is longer than 16 MiB.", "request"};
         pollfd waiting{STDIN_FILENO, POLLIN, 0};
         const int ready = ::poll(&waiting, 1, kRequestDeadlineMs);
         if (ready < 0 && errno == EINTR)
@@ -103,6 +104,15 @@ int place(const Arguments& arguments) {
                       const auto placed = agent::place(request, agent::processEnvironment());
                       return placed ? reply(agent::encode(*placed), 0)
                                     : reply(agent::encode(placed.error()), 1);
+                  });
+}
+
+int assemble(const Arguments& arguments) {
+    return answer("assemble", arguments, agent::decodeAssembleRequest,
+                  [](const agent::AssembleRequest& request) {
+                      const auto made = agent::assemble(request);
+                      return made ? reply(agent::encode(*made), 0)
+                                  : reply(agent::encode(made.error()), 1);
                   });
 }
 

@@ -32,6 +32,7 @@ int supervise(const Arguments& arguments);
 int follow(const Arguments& arguments);
 int stop(const Arguments& arguments);
 int place(const Arguments& arguments);
+int assemble(const Arguments& arguments);
 int probe(const Arguments& arguments);
 int listen(const Arguments& arguments);
 int dial(const Arguments& arguments);

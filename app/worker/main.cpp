@@ -20,6 +20,7 @@ constexpr Command kCommands[] = {
     {"follow", "", "stream a supervised process's files and state (request on stdin)", follow},
     {"stop", "", "end all processes of a run and verify it (request on stdin)", stop},
     {"place", "", "find and make the folder for Lockstep's files (request on stdin)", place},
+    {"assemble", "", "make a pushed folder from its files (request on stdin)", assemble},
     {"probe", "", "say what this machine is (request on stdin)", probe},
     {"listen", "", "open workers' ports for a check (request on stdin)", listen},
     {"dial", "", "try to reach listeners of a check (request on stdin)", dial},

@@ -4,6 +4,7 @@
 
 #include "core/agent/detail/descriptor.h"
 #include "core/agent/process.h"
+#include "core/base/clock.h"
 #include "core/base/files.h"
 
 #include <fcntl.h>
@@ -62,7 +63,7 @@ public:
             }
             if (steady_clock::now() - m_lastHeartbeat >= kHeartbeatEvery) {
                 m_lastHeartbeat = steady_clock::now();
-                send(Heartbeat{});
+                send(Heartbeat{Clock::system().utcSeconds()});
             }
             waitForInput(moved ? std::chrono::milliseconds(0) : kLookEvery);
         }

@@ -3,6 +3,7 @@
 #include "core/agent/protocol.h"
 
 #include "core/agent/detail/fields.h"
+#include "core/agent/detail/lines.h"
 #include "core/base/base64.h"
 
 #include <csignal>
@@ -12,16 +13,15 @@ namespace lockstep::agent {
 
 namespace {
 
+using detail::decodeReply;
+using detail::decodeRequest;
 using detail::Fields;
+using detail::line;
 using json::Value;
 
 constexpr const char* kFormat = "lockstep-state";
 constexpr int kVersion = 1;
 constexpr const char* kPhases[] = {"running", "exited", "lost"};
-
-std::string line(const Value& value) {
-    return json::dump(value) + '\n';
-}
 
 Value fromPairs(const Pairs& pairs) {
     Value object = Value::object();
@@ -105,7 +105,14 @@ ProcessState stateFrom(Fields& fields) {
     return state;
 }
 
-/// A reply, or the Error that it carries.
+} // namespace
+
+namespace detail {
+
+std::string line(const Value& value) {
+    return json::dump(value) + '\n';
+}
+
 Result<Value> parseReply(std::string_view text) {
     auto parsed = json::parse(text, "reply of the agent");
     if (!parsed)
@@ -123,29 +130,7 @@ Result<Value> parseReply(std::string_view text) {
     return parsed;
 }
 
-template <class Reply, class Decode>
-Result<Reply> decodeReply(std::string_view text, Decode decode) {
-    auto value = parseReply(text);
-    if (!value)
-        return std::move(value).error();
-    Fields fields(*value, "reply of the agent", Code::Corrupt);
-    Reply reply = decode(fields);
-    LOCKSTEP_TRY(fields.status());
-    return reply;
-}
-
-template <class Request, class Decode>
-Result<Request> decodeRequest(std::string_view text, Decode decode) {
-    auto value = json::parse(text, "request");
-    if (!value)
-        return std::move(value).error();
-    Fields fields(*value, "request", Code::InvalidArgument);
-    Request request = decode(fields);
-    LOCKSTEP_TRY(fields.status());
-    return request;
-}
-
-} // namespace
+} // namespace detail
 
 std::string describe(const ProcessState& state) {
     if (state.phase == Phase::Running)
@@ -201,13 +186,15 @@ std::string encode(const SuperviseReply& r) {
     return line(Value::object({{"ok", true},
                                {"pid", r.process.pid},
                                {"process", fromIdentity(r.process)},
-                               {"supervisor", fromIdentity(r.supervisor)}}));
+                               {"supervisor", fromIdentity(r.supervisor)},
+                               {"dropped", fromStrings(r.dropped)}}));
 }
 
 Result<SuperviseReply> decodeSuperviseReply(std::string_view text) {
     return decodeReply<SuperviseReply>(text, [](Fields& fields) {
         const Identity process = identityIn(fields, "process");
-        return SuperviseReply{process, identityIn(fields, "supervisor")};
+        const Identity supervisor = identityIn(fields, "supervisor");
+        return SuperviseReply{process, supervisor, fields.strings("dropped")};
     });
 }
 
@@ -242,7 +229,9 @@ std::string encode(const FollowItem& item) {
         Value operator()(const ProcessState& s) const {
             return Value::object({{"state", fromState(s)}});
         }
-        Value operator()(const Heartbeat&) const { return Value::object({{"alive", true}}); }
+        Value operator()(const Heartbeat& h) const {
+            return Value::object({{"alive", true}, {"t", h.utcSeconds}});
+        }
         Value operator()(const End&) const { return Value::object({{"end", true}}); }
     };
     return line(std::visit(Visitor{}, item));
@@ -269,7 +258,7 @@ Result<FollowItem> decodeFollowItem(std::string_view text) {
         if (fields.has("end"))
             return End{};
         // Also for what a newer agent may say: it shows that the agent lives.
-        return Heartbeat{};
+        return Heartbeat{fields.has("t") ? fields.number("t") : 0};
     });
     return item;
 }

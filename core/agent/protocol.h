@@ -29,6 +29,8 @@ inline constexpr const char* kStateFile = "state.json";
 inline constexpr const char* kEventsFile = "events.jsonl";
 inline constexpr const char* kStdoutFile = "stdout.log";
 inline constexpr const char* kStderrFile = "stderr.log";
+inline constexpr const char* kStdoutTimesFile = "stdout.idx"; ///< wire/output_times.h
+inline constexpr const char* kStderrTimesFile = "stderr.idx";
 
 /// A process that no later one can be taken for.
 struct Identity {
@@ -73,13 +75,15 @@ struct SuperviseRequest {
     int attempt = 1;
     std::string program; ///< absolute, or a name looked up in the child's PATH
     std::vector<std::string> args;
-    Pairs env;       ///< added to the agent's own environment
+    Pairs env;       ///< added to the agent's own environment, less names no shell takes
     Pairs envFiles;  ///< variable → name of a file in runDir whose bytes are its value
     std::string cwd; ///< empty: runDir
 };
 struct SuperviseReply {
     Identity process;
     Identity supervisor;
+    /// Of the agent's own environment, not handed on: their names are no names to a shell.
+    std::vector<std::string> dropped = {};
 };
 
 /// `follow`: streams the bytes of files in runDir from given offsets, and state.json's changes,
@@ -97,6 +101,7 @@ struct FileBytes {
 };
 /// Sent every second, so that silence means a lost connection.
 struct Heartbeat {
+    double utcSeconds = 0; ///< on the host's clock; 0: not said
     bool operator==(const Heartbeat&) const = default;
 };
 /// Last line: the process is over and all bytes were sent.

@@ -3,8 +3,10 @@
 #include "core/agent/supervise.h"
 
 #include "core/agent/detail/descriptor.h"
+#include "core/agent/detail/output_clock.h"
 #include "core/agent/detail/supervisor.h"
 #include "core/agent/process.h"
+#include "core/base/environment.h"
 #include "core/base/files.h"
 
 #include <fcntl.h>
@@ -56,11 +58,6 @@ Status refuseLiveState(const std::string& folder) {
     return {};
 }
 
-bool isVariableName(const std::string& name) {
-    return !name.empty() && name.find('=') == std::string::npos &&
-           name.find('\0') == std::string::npos;
-}
-
 Result<Pairs> environmentOf(const SuperviseRequest& request) {
     Pairs environment = request.env;
     for (const auto& [variable, file] : request.envFiles) {
@@ -74,10 +71,23 @@ Result<Pairs> environmentOf(const SuperviseRequest& request) {
         if (!isVariableName(name) || value.find('\0') != std::string::npos)
             return Error{Code::InvalidArgument,
                          "The environment variable \"" + name +
-                             "\" cannot be set: its name or value holds a character that the "
-                             "system does not allow.",
+                             "\" cannot be set: a name is letters, digits and underscores, and "
+                             "the value may not hold a NUL.",
                          "env"};
     return environment;
+}
+
+/// Names of our own environment that are none to a shell: exported functions of bash, names with
+/// dots. A program that starts a shell would stumble over them.
+std::vector<std::string> oddNames() {
+    std::vector<std::string> names;
+    for (char** entry = environ; entry && *entry; ++entry) {
+        const std::string_view text = *entry;
+        const std::string_view name = text.substr(0, text.find('='));
+        if (!name.empty() && !isVariableName(name))
+            names.emplace_back(name);
+    }
+    return names;
 }
 
 Result<Descriptor> openLog(const std::string& path) {
@@ -126,6 +136,11 @@ Result<SuperviseReply> supervise(const SuperviseRequest& request) {
     auto err = openLog(request.runDir + '/' + kStderrFile);
     if (!err)
         return err.error();
+    const auto clockOf = [&](const Descriptor& log, const char* name) {
+        return detail::OutputClock(log.get(), request.runDir + '/' + name);
+    };
+    detail::OutputClock outClock = clockOf(*out, kStdoutTimesFile);
+    detail::OutputClock errClock = clockOf(*err, kStderrTimesFile);
     auto report = detail::makePipe();
     if (!report)
         return report.error();
@@ -141,8 +156,8 @@ Result<SuperviseReply> supervise(const SuperviseRequest& request) {
         ::setsid();
         if (::fork() != 0)
             ::_exit(0);
-        detail::Supervisor(request, *environment, lock->get(), out->get(), err->get(),
-                           report->write.get())
+        detail::Supervisor(request, {*environment, oddNames()}, lock->get(),
+                           {out->get(), err->get(), &outClock, &errClock}, report->write.get())
             .run();
         ::_exit(0);
     }

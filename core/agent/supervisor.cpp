@@ -3,6 +3,7 @@
 #include "core/agent/detail/supervisor.h"
 
 #include "core/agent/detail/descriptor.h"
+#include "core/agent/detail/explain.h"
 #include "core/agent/process.h"
 #include "core/base/clock.h"
 #include "core/base/files.h"
@@ -26,7 +27,8 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr auto kCleanUpDeadline = std::chrono::seconds(5);
-constexpr int kRecordAttempts = 30; ///< one a second, for a disk that is full for a while
+constexpr long kLookNanoseconds = 40'000'000; ///< how exactly output is timed
+constexpr int kRecordAttempts = 30;           ///< one a second, for a disk that is full for a while
 
 /// What the child could not do, sent over the close-on-exec pipe.
 struct ChildFailure {
@@ -65,13 +67,12 @@ void pause(std::chrono::milliseconds time) {
 
 } // namespace
 
-Supervisor::Supervisor(const SuperviseRequest& request, const Pairs& environment, int folder,
-                       int out, int err, int report)
+Supervisor::Supervisor(const SuperviseRequest& request, ChildEnvironment environment, int folder,
+                       ChildLogs logs, int report)
     : m_request(request)
-    , m_environment(environment)
+    , m_environment(std::move(environment))
     , m_folder(folder)
-    , m_out(out)
-    , m_err(err)
+    , m_logs(logs)
     , m_report(report) {}
 
 void Supervisor::run() {
@@ -81,15 +82,18 @@ void Supervisor::run() {
         writeAll(m_report, encode(started.error()));
         return;
     }
-    writeAll(m_report, encode(SuperviseReply{m_state.process, m_state.supervisor}));
+    writeAll(m_report,
+             encode(SuperviseReply{m_state.process, m_state.supervisor, m_environment.dropped}));
     ::close(m_report);
     const int status = waitForChild();
     killDescendants();
+    lookAtLogs();
     recordExit(status);
 }
 
 void Supervisor::detach() {
-    closeOthers({m_folder, m_out, m_err, m_report});
+    closeOthers({m_folder, m_logs.out, m_logs.err, m_logs.outClock->descriptor(),
+                 m_logs.errClock->descriptor(), m_report});
     const int null = ::open("/dev/null", O_RDWR);
     for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         ::dup2(null, standard);
@@ -153,12 +157,19 @@ Status Supervisor::openGate(int gate, int failure) {
     if (report.stage == ChildFailure::Stage::EnterFolder)
         return files::fromErrno(report.error, "enter",
                                 m_request.cwd.empty() ? m_request.runDir : m_request.cwd);
-    Error error = files::fromErrno(report.error, "execute", m_request.program);
-    const std::string reason = std::generic_category().message(report.error);
-    error.message =
-        "This cannot be executed: " + std::string(1, static_cast<char>(std::tolower(reason[0]))) +
-        reason.substr(1) + ".";
-    return error;
+    return whyNotExecuted(m_request.program,
+                          m_request.cwd.empty() ? m_request.runDir : m_request.cwd, searchPath(),
+                          report.error);
+}
+
+/// Where the child looks for programs.
+std::string Supervisor::searchPath() const {
+    const char* own = std::getenv("PATH");
+    std::string path = own ? own : "/bin:/usr/bin"; // as execvp does
+    for (const auto& [name, value] : m_environment.set)
+        if (name == "PATH")
+            path = value;
+    return path;
 }
 
 void Supervisor::becomeChild(int gate, int failure, pid_t supervisor) {
@@ -177,9 +188,11 @@ void Supervisor::becomeChild(int gate, int failure, pid_t supervisor) {
     sigset_t none;
     sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::dup2(m_out, STDOUT_FILENO);
-    ::dup2(m_err, STDERR_FILENO);
-    for (const auto& [name, value] : m_environment)
+    ::dup2(m_logs.out, STDOUT_FILENO);
+    ::dup2(m_logs.err, STDERR_FILENO);
+    for (const std::string& name : m_environment.dropped)
+        ::unsetenv(name.c_str());
+    for (const auto& [name, value] : m_environment.set)
         ::setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> arguments{const_cast<char*>(m_request.program.c_str())};
     for (const std::string& argument : m_request.args)
@@ -218,10 +231,17 @@ int Supervisor::waitForChild() {
                 return status;
             ended = {};
         }
-        const int signal = ::sigwaitinfo(&watched, nullptr);
+        lookAtLogs();
+        const timespec moment{0, kLookNanoseconds};
+        const int signal = ::sigtimedwait(&watched, nullptr, &moment);
         if (signal == SIGTERM || signal == SIGINT)
             ::killpg(m_child, SIGTERM);
     }
+}
+
+void Supervisor::lookAtLogs() {
+    m_logs.outClock->look();
+    m_logs.errClock->look();
 }
 
 void Supervisor::killDescendants() {

@@ -3,6 +3,7 @@
 #include "core/job/job_spec.h"
 
 #include "core/base/json_reader.h"
+#include "core/job/detail/read_command.h"
 
 #include <algorithm>
 #include <cctype>
@@ -13,6 +14,7 @@ namespace lockstep::job {
 
 namespace {
 
+using detail::filledText;
 using json::Reader;
 
 constexpr std::int64_t kMostRows = std::int64_t{1} << 40;
@@ -20,19 +22,6 @@ constexpr std::int64_t kMostColumns = std::int64_t{1} << 24;
 /// A million seconds: far beyond use, and safe in every clock's arithmetic.
 constexpr double kMostSeconds = 1e6;
 constexpr double kLeastSeconds = 0.001;
-
-std::optional<std::string> filledText(const Reader& at, const std::string& expected) {
-    const auto text = at.string();
-    if (text && text->empty()) {
-        at.error("The text is empty.", expected);
-        return std::nullopt;
-    }
-    if (text && text->find('\0') != std::string::npos) {
-        at.error("The text holds a zero byte.", expected);
-        return std::nullopt;
-    }
-    return text;
-}
 
 std::string upper(std::string text) {
     std::transform(text.begin(), text.end(), text.begin(),
@@ -309,35 +298,6 @@ void readModelJob(const Reader& root, JobSpec& job) {
         root.at("seed").integer(0, std::numeric_limits<std::int64_t>::max()).value_or(0));
 }
 
-void readCommandJob(const Reader& root, JobSpec& job) {
-    root.warnUnknown({"format", "version", "name", "kind", "argv", "env", "working_directory"});
-    const std::string expected = "the program and its arguments, an array of texts";
-    const Reader argv = root.require("argv", expected);
-    for (const Reader& word : argv.items()) {
-        if (word.isAbsent())
-            word.error("Null does not belong here.", "a text");
-        else if (const auto text = job.command.argv.empty() ? filledText(word, "a program's path")
-                                                            : word.string())
-            job.command.argv.push_back(*text);
-    }
-    if (argv.exists() &&
-        (argv.isAbsent() || (argv.value()->isArray() && argv.value()->size() == 0)))
-        argv.error("There is nothing to start.", expected);
-    for (const auto& [name, value] : root.at("env").members()) {
-        if (name.empty() || name.find_first_of(std::string("=\0", 2)) != std::string::npos)
-            value.error("\"" + name + "\" cannot be the name of an environment variable.",
-                        "a name without '='");
-        else if (name == "TF_CONFIG")
-            value.error("TF_CONFIG is set by Lockstep for each task.", "another variable");
-        else if (value.isAbsent())
-            value.error("Null does not belong here.", "a text");
-        else if (const auto text = value.string())
-            job.command.env.emplace_back(name, *text);
-    }
-    job.command.workingDirectory =
-        filledText(root.at("working_directory"), "a folder on the hosts").value_or("");
-}
-
 } // namespace
 
 JobSpec parseJob(const json::Value& document, const std::string& file, Problems& problems) {
@@ -364,7 +324,7 @@ JobSpec parseJob(const json::Value& document, const std::string& file, Problems&
     job.name = root.at("name").string().value_or("");
     if (root.at("kind").oneOf({"model", "command"}) == "command") {
         job.kind = JobKind::Command;
-        readCommandJob(root, job);
+        job.command = detail::readCommand(root);
     } else {
         readModelJob(root, job);
     }

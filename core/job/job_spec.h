@@ -102,11 +102,29 @@ struct Communication {
     std::int64_t bytesPerPack = 0;      ///< of gradients in one all-reduce; 0: the program chooses
 };
 
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+/// A folder that is sent to each host before a command starts.
+struct PushFolder {
+    std::string folder;              ///< as written; relative ones start at the job file's folder
+    std::vector<std::string> ignore; ///< patterns, see isIgnored() in command.h
+};
+
+/// What one task of a command job has of its own.
+struct TaskCommand {
+    std::vector<std::string> argv; ///< empty: the job's
+    Variables env;                 ///< beside the job's; stronger
+    std::optional<std::string> workingDirectory;
+};
+
 /// A job of kind "command".
 struct Command {
     std::vector<std::string> argv;
-    std::vector<std::pair<std::string, std::string>> env;
-    std::string workingDirectory; ///< empty: the run's folder on the host
+    Variables env;
+    std::vector<std::string> passEnv; ///< names, or beginnings with a "*" behind
+    std::string workingDirectory;     ///< as written; see workingDirectoryOf() in command.h
+    std::optional<PushFolder> push;
+    std::vector<std::pair<std::string, TaskCommand>> tasks; ///< by "worker:1"
 };
 
 struct JobSpec {

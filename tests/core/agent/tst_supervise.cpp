@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "core/agent/process.h"
+#include "core/base/clock.h"
 #include "core/base/files.h"
+#include "core/wire/output_times.h"
 
 #include <QElapsedTimer>
 #include <QtTest>
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <sstream>
 
@@ -112,12 +115,23 @@ private Q_SLOTS:
         QTest::addColumn<QString>("program");
         QTest::addColumn<int>("code");
         QTest::addColumn<QString>("reason");
-        QTest::newRow("missing") << "%1/none" << int(Code::NotFound) << "no such file";
+        QTest::newRow("missing") << "%1/none" << int(Code::NotFound) << "There is no file";
+        QTest::newRow("missing below the working directory")
+            << "./none" << int(Code::NotFound) << "There is no file";
         QTest::newRow("not executable")
-            << "%1/plain" << int(Code::PermissionDenied) << "permission denied";
-        QTest::newRow("wrong format") << "%1/text" << int(Code::Internal) << "exec format error";
+            << "%1/plain" << int(Code::PermissionDenied) << "lacks the x bit";
+        QTest::newRow("a folder") << "%1" << int(Code::PermissionDenied) << "is a folder";
+        QTest::newRow("no interpreter")
+            << "%1/text" << int(Code::InvalidArgument) << "first line names no interpreter";
+        QTest::newRow("another processor")
+            << "%1/binary" << int(Code::InvalidArgument) << "another kind of processor";
+        QTest::newRow("empty") << "%1/empty" << int(Code::InvalidArgument) << "an empty file";
+        QTest::newRow("wrong interpreter")
+            << "%1/wrong" << int(Code::InvalidArgument) << "the interpreter \"/opt/none/python\"";
+        QTest::newRow("Windows line ends")
+            << "%1/windows" << int(Code::InvalidArgument) << "Unix line ends";
         QTest::newRow("not in PATH")
-            << "lockstep-no-such-program" << int(Code::NotFound) << "no such file";
+            << "lockstep-no-such-program" << int(Code::NotFound) << "looked in PATH: /";
     }
     void namesWhatCannotBeExecuted() {
         QFETCH(QString, program);
@@ -125,8 +139,16 @@ private Q_SLOTS:
         QFETCH(QString, reason);
         TestRun run;
         QVERIFY(files::writeAtomic(run.path("plain"), "#!/bin/sh\n").ok());
-        QVERIFY(
-            files::writeAtomic(run.path("text"), "hello\n", files::Durability::Renamed, 0755).ok());
+        const std::vector<std::pair<const char*, std::string>> programs{
+            {"text", "hello\n"},
+            {"binary", std::string("\x7f"
+                                   "ELF\x02\x01\x01") +
+                           std::string(200, '\0')},
+            {"empty", ""},
+            {"wrong", "#! /opt/none/python -u\nprint(1)\n"},
+            {"windows", "#!/bin/sh\r\nexit 0\r\n"}};
+        for (const auto& [name, bytes] : programs)
+            QVERIFY(files::writeAtomic(run.path(name), bytes, files::Durability::Renamed, 0755));
         SuperviseRequest request = run.request("");
         program.replace(u"%1"_qs, QString::fromStdString(run.folder()));
         request.program = program.toStdString();
@@ -134,13 +156,49 @@ private Q_SLOTS:
         QVERIFY(!started);
         QCOMPARE(int(started.error().code), code);
         const QString message = QString::fromStdString(started.error().message);
-        QVERIFY2(message.contains(u"cannot be executed: "_qs + reason), qPrintable(message));
+        QVERIFY2(message.contains(reason), qPrintable(message));
         QCOMPARE(started.error().where, request.program);
         const auto state = run.state();
         QVERIFY(state.ok());
         QCOMPARE(state->phase, Phase::Exited);
         QVERIFY(QString::fromStdString(state->problem.value_or("")).contains(reason));
         QVERIFY(holdsWithin(5000, [&] { return !isAlive(state->supervisor); }));
+    }
+
+    void dropsNamesThatAreNoneToAShell() {
+        qputenv("FOO.BAR", "1");
+        qputenv("BASH_FUNC_m%%", "() { echo; }");
+        qputenv("LOCKSTEP_A", "x\ny");
+        TestRun run;
+        const auto started = run.supervise("printf '%s' \"$LOCKSTEP_A\"; env");
+        for (const char* name : {"FOO.BAR", "BASH_FUNC_m%%", "LOCKSTEP_A"})
+            qunsetenv(name);
+        QVERIFY(started.ok());
+        auto dropped = started->dropped;
+        std::sort(dropped.begin(), dropped.end());
+        const std::vector<std::string> odd{"BASH_FUNC_m%%", "FOO.BAR"};
+        QVERIFY(std::includes(dropped.begin(), dropped.end(), odd.begin(), odd.end()));
+        run.stateWhenOver();
+        const std::string out = run.read("stdout.log");
+        QVERIFY(out.starts_with("x\ny"));
+        QVERIFY(out.find("FOO.BAR") == out.npos);
+        QVERIFY(out.find("BASH_FUNC") == out.npos);
+    }
+
+    void writesDownWhenOutputCame() {
+        TestRun run;
+        const double before = Clock::system().utcSeconds();
+        QVERIFY(run.supervise("printf one; sleep 0.5; printf two; printf x >&2").ok());
+        run.stateWhenOver();
+        wire::OutputTimes times;
+        times.add(run.read("stdout.idx"));
+        QCOMPARE(times.known(), 6);
+        QVERIFY(*times.at(3) >= before - 0.01);
+        QVERIFY(*times.at(6) - *times.at(3) > 0.3);
+        QVERIFY(*times.at(6) - *times.at(3) < 5);
+        wire::OutputTimes errorTimes;
+        errorTimes.add(run.read("stderr.idx"));
+        QCOMPARE(errorTimes.known(), 1);
     }
 
     void namesMissingFolderAndFile() {
