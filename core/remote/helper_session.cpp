@@ -160,8 +160,9 @@ void HelperSession::takeLine(const QByteArray& line) {
 void HelperSession::missing(const QString& architecture) {
     if (!architecture.isEmpty() && architecture != m_bundle.architecture)
         return end({Code::Unsupported,
-                    "This host is a " + plain(architecture.toUtf8()).toStdString() +
-                        " machine; this Lockstep has the worker program for " +
+                    "The architecture of this host is " +
+                        plain(architecture.toUtf8()).toStdString() +
+                        "; this Lockstep has the worker program for " +
                         m_bundle.architecture.toStdString() + " only.",
                     where()});
     m_isGot = false;

@@ -90,7 +90,8 @@ void ShellChannel::end(const Result<ssh::Exit>& how) {
 }
 
 ShellConnection::ShellConnection(const QString& shell)
-    : m_shell(shell) {
+    : m_shell(shell)
+    , m_home(QStringLiteral(LOCKSTEP_BUILD_DIR "/tests/home-XXXXXX")) { // not below /tmp
     m_environment.insert(QStringLiteral("HOME"), home());
     m_environment.insert(QStringLiteral("SHELL"), shell);
     m_environment.insert(QStringLiteral("PATH"), QStringLiteral("/usr/bin:/bin"));
