@@ -381,7 +381,7 @@ private Q_SLOTS:
         owner.kill();
         owner.waitForFinished();
         QTRY_VERIFY_WITH_TIMEOUT(!QFile::exists(folder), 10000);
-        QCOMPARE(processesOf(folder), QStringList());
+        QTRY_COMPARE_WITH_TIMEOUT(processesOf(folder), QStringList(), 5000);
     }
     void isReapedByTheNextUpWhereNothingElseWas() {
         QProcess owner;
