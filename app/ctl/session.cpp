@@ -51,11 +51,28 @@ Session::Session(SessionOptions options)
     connect(&m_controller, &RunController::stateChanged, this, &Session::changed);
     connect(&m_controller, &RunController::updated, this, &Session::updated);
     connect(&m_controller, &RunController::outputReceived, this,
+            [this](const QString& task, const QString& line) { printOutput(task, line, m_out); });
+    connect(&m_controller, &RunController::errorOutputReceived, this,
             [this](const QString& task, const QString& line) {
-                const auto& tasks = m_controller.record().tasks;
-                if (!tasks.empty() && task.toStdString() == tasks.front().task)
-                    std::fprintf(m_out, "%s\n", line.toUtf8().constData());
+                if (isCommand())
+                    printOutput(task, line, stderr);
             });
+}
+
+bool Session::isCommand() const {
+    const json::Value* kind = m_controller.record().job.find("kind");
+    return kind && kind->isString() && kind->toString() == "command";
+}
+
+/// The engine's workers say the same, so its chief speaks for all; a program of the user's own is
+/// shown on every worker.
+void Session::printOutput(const QString& task, const QString& line, std::FILE* to) {
+    const auto& tasks = m_controller.record().tasks;
+    if (isCommand() && tasks.size() > 1)
+        std::fprintf(to, "[%s] %s\n", task.toUtf8().constData(), line.toUtf8().constData());
+    else if (!tasks.empty() && task.toStdString() == tasks.front().task)
+        std::fprintf(to, "%s\n", line.toUtf8().constData());
+    std::fflush(to);
 }
 
 int Session::exec() {
@@ -80,7 +97,10 @@ void Session::changed(State state) {
     if (state == State::PreparingHosts)
         printProblems(m_controller.problems()); // warnings; errors are printed at the end
     if (state == State::Training)
-        std::fprintf(m_out, "All %zu workers have joined.\n", m_controller.record().tasks.size());
+        std::fprintf(m_out,
+                     isCommand() ? "All %zu programs are started.\n"
+                                 : "All %zu workers have joined.\n",
+                     m_controller.record().tasks.size());
     if (state == State::Stopping)
         std::fprintf(m_out, "Ending what still runs.\n");
     if (m_options.detach && (state == State::Joining || state == State::Training))
@@ -115,6 +135,9 @@ void Session::printWarnings() {
         if (log[i].generation > m_logSeen && log[i].level >= wire::Level::Warning &&
             log[i].origin == metrics::Origin::Event)
             std::fprintf(stderr, "[%s] %s\n", log[i].task.c_str(), log[i].text.c_str());
+        else if (log[i].generation > m_logSeen && log[i].level <= wire::Level::Warning &&
+                 log[i].origin == metrics::Origin::Control)
+            std::fprintf(m_out, "%s\n", log[i].text.c_str());
     m_logSeen = m_controller.store().generation();
 }
 

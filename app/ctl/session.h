@@ -36,6 +36,8 @@ private:
     void updated();
     void interrupted();
     int conclude();
+    void printOutput(const QString& task, const QString& line, std::FILE* to);
+    bool isCommand() const;
     void printJoin();
     void printWarnings();
     void printLastWords(const std::string& task) const;

@@ -70,9 +70,9 @@ void Store::setClockOffset(const std::string& task, double seconds, double since
 void Store::insertLine(LogLine line) {
     line.hostTime = line.time;
     line.time = ourTime(line.task, line.hostTime);
-    auto at = m_log.end();
-    while (at != m_log.begin() && std::prev(at)->time > line.time)
-        --at;
+    const auto at =
+        std::upper_bound(m_log.begin(), m_log.end(), line.time,
+                         [](double time, const LogLine& known) { return time < known.time; });
     m_log.insert(at, std::move(line));
     if (m_log.size() > kLogLines) {
         m_log.pop_front();
@@ -162,10 +162,12 @@ Epoch& Store::epochFor(int epoch) {
 
 void Store::apply(Worker& worker, const wire::Started& event) {
     worker.started = event;
+    // An evaluator has no rank among those that train.
+    const std::string rank = event.rank < event.world ? " as rank " + std::to_string(event.rank) +
+                                                            " of " + std::to_string(event.world)
+                                                      : std::string();
     insertLine({worker.lastTime, worker.task, wire::Level::Info, Origin::Event,
-                "Started as rank " + std::to_string(event.rank) + " of " +
-                    std::to_string(event.world) + " on " + event.host + ", address " +
-                    event.address + ".",
+                "Started" + rank + " on " + event.host + ", address " + event.address + ".",
                 m_generation, 0});
 }
 

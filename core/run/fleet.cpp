@@ -3,6 +3,7 @@
 #include "core/run/fleet.h"
 
 #include "core/cluster/task.h"
+#include "core/run/detail/fleet_private.h"
 #include "core/run/job_package.h"
 
 #include <QSysInfo>
@@ -15,6 +16,7 @@ namespace lockstep::run {
 namespace {
 
 using namespace std::chrono_literals;
+using detail::replyLine;
 using remote::Output;
 
 QString text(const std::string& value) {
@@ -29,8 +31,9 @@ std::string folderOf(const std::string& path) {
     return path.substr(0, path.rfind('/'));
 }
 
-/// The reply line of an agent command, or why there is none.
-Result<std::string> replyLine(const Result<Output>& output) {
+} // namespace
+
+Result<std::string> detail::replyLine(const Result<Output>& output) {
     if (!output)
         return output.error();
     const QByteArray line = output->out.trimmed();
@@ -42,73 +45,44 @@ Result<std::string> replyLine(const Result<Output>& output) {
                  {}};
 }
 
+namespace {
+
+/// Tasks that `use` starts, those that train first in rank order.
+std::vector<cluster::Worker> tasksOf(const cluster::ClusterSpec& cluster, cluster::Use use) {
+    std::vector<cluster::Worker> tasks;
+    for (const cluster::Worker& worker : cluster.workers()) {
+        const bool trains = worker.task.type == cluster::TaskType::Chief ||
+                            worker.task.type == cluster::TaskType::Worker;
+        if (trains || use == cluster::Use::Command)
+            tasks.push_back(worker);
+    }
+    std::sort(tasks.begin(), tasks.end(),
+              [](const auto& a, const auto& b) { return a.task < b.task; });
+    return tasks;
+}
+
 } // namespace
 
-struct Fleet::Entry {
-    std::string key;
-    std::string name;
-    std::string base;
-    std::unique_ptr<remote::Host> host;
-    Error whyNot; ///< where there is no host
-    remote::HostFacts facts;
-    std::vector<std::string> tasks;
-    bool isLocal = false;
-
-    std::string runPath(const std::string& runId) const {
-        return facts.machinePath().toStdString() + "/runs/" + runId;
-    }
-};
-
-/// Calls `done` when as many answers came as were expected; the first failure is the one reported.
-class Fleet::Batch {
-public:
-    Batch(std::size_t expected, Finished done)
-        : m_left(expected)
-        , m_done(std::move(done)) {}
-
-    void answer(std::optional<Cause> failure = {}) {
-        if (failure && !m_failure)
-            m_failure = std::move(failure);
-        if (--m_left == 0)
-            m_done(m_failure);
-    }
-
-private:
-    std::size_t m_left;
-    Finished m_done;
-    std::optional<Cause> m_failure;
-};
-
-struct Fleet::Launch {
-    Batch batch;
-    RunRecord record;
-    bool onlyMissing;
-    std::function<void(const std::string&)> started;
-};
-
-Fleet::Fleet(const HostFactory& factory, const cluster::ClusterSpec& cluster)
-    : m_ranks(cluster::rankTable(cluster)) {
-    for (const cluster::Rank& rank : m_ranks) {
-        const auto worker = cluster.find(rank.task);
-        if (!worker)
-            continue;
-        const std::string key = json::dump(worker->ssh) + worker->base;
+Fleet::Fleet(const HostFactory& factory, const cluster::ClusterSpec& cluster, cluster::Use use)
+    : m_tasks(tasksOf(cluster, use)) {
+    for (const cluster::Worker& worker : m_tasks) {
+        const std::string key = json::dump(worker.ssh) + worker.base;
         auto at = std::find_if(m_entries.begin(), m_entries.end(),
                                [&](const auto& entry) { return entry->key == key; });
         if (at == m_entries.end()) {
             auto entry = std::make_unique<Entry>();
             entry->key = key;
-            entry->base = worker->base;
-            entry->isLocal = worker->isOnThisMachine();
+            entry->base = worker.base;
+            entry->isLocal = worker.isOnThisMachine();
             entry->name =
-                entry->isLocal ? QSysInfo::machineHostName().toStdString() : worker->sshText();
-            if (auto host = factory(*worker))
+                entry->isLocal ? QSysInfo::machineHostName().toStdString() : worker.sshText();
+            if (auto host = factory(worker))
                 entry->host = std::move(*host);
             else
                 entry->whyNot = host.error();
             at = m_entries.insert(m_entries.end(), std::move(entry));
         }
-        (*at)->tasks.push_back(rank.task.text());
+        (*at)->tasks.push_back(worker.task.text());
     }
 }
 
@@ -165,11 +139,11 @@ void Fleet::prepareHost(Entry& entry, std::shared_ptr<Batch> batch) {
 
 std::vector<TaskPlace> Fleet::places(const std::string& runId, int attempt) const {
     std::vector<TaskPlace> places;
-    for (const cluster::Rank& rank : m_ranks) {
-        const std::string task = rank.task.text();
+    for (const cluster::Worker& worker : m_tasks) {
+        const std::string task = worker.task.text();
         if (const Entry* entry = entryOf(task))
-            places.push_back({task, entry->name, rank.address,
-                              entry->runPath(runId) + "/" + rank.task.pathName() + "/" +
+            places.push_back({task, entry->name, worker.address,
+                              entry->runPath(runId) + "/" + worker.task.pathName() + "/" +
                                   std::to_string(attempt)});
     }
     return places;
@@ -214,9 +188,10 @@ void Fleet::push(const std::string& runId, const std::string& jobJson,
 }
 
 void Fleet::start(const RunRecord& record, const std::vector<TaskStart>& tasks, bool onlyMissing,
-                  std::function<void(const std::string&)> started, Finished done) {
-    auto launch = std::make_shared<Launch>(
-        Launch{Batch(tasks.size(), std::move(done)), record, onlyMissing, std::move(started)});
+                  std::function<void(const std::string&)> started, Finished done, Dropped dropped) {
+    auto launch =
+        std::make_shared<Launch>(Launch{Batch(tasks.size(), std::move(done)), record, onlyMissing,
+                                        std::move(started), std::move(dropped)});
     for (const TaskStart& task : tasks)
         putTask(launch, task);
 }
@@ -286,6 +261,8 @@ void Fleet::supervise(std::shared_ptr<Launch> launch, const TaskStart& task) {
             reply || (launch->onlyMissing && reply.error().code == Code::AlreadyExists);
         if (!runs)
             return launch->batch.answer(causeOf(entry, task.task, reply.error()));
+        if (reply && launch->dropped && !reply->dropped.empty())
+            launch->dropped(task.task, reply->dropped);
         launch->started(task.task);
         launch->batch.answer();
     };

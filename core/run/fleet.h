@@ -8,8 +8,10 @@
 
 #include "core/agent/protocol.h"
 #include "core/cluster/cluster_spec.h"
+#include "core/cluster/validation.h"
 #include "core/remote/host.h"
 #include "core/run/host_factory.h"
+#include "core/run/push_folder.h"
 #include "core/run/run_record.h"
 
 #include <functional>
@@ -35,8 +37,9 @@ class Fleet {
 public:
     using Finished = std::function<void(std::optional<Cause> failure)>;
 
-    /// Training tasks of the cluster in rank order.
-    Fleet(const HostFactory& factory, const cluster::ClusterSpec& cluster);
+    /// Training tasks of the cluster in rank order; for a command its other tasks behind them.
+    Fleet(const HostFactory& factory, const cluster::ClusterSpec& cluster,
+          cluster::Use use = cluster::Use::ModelJob);
     ~Fleet();
     Fleet(const Fleet&) = delete;
     Fleet& operator=(const Fleet&) = delete;
@@ -56,10 +59,22 @@ public:
     /// Writes job.json and the pushed files into the job folder of each host.
     void push(const std::string& runId, const std::string& jobJson,
               const std::vector<PushedFile>& files, Finished done);
+    /// Where pushFolder() makes the folder, for the task's host.
+    std::string pushedFolderOf(const std::string& task, const std::string& runId) const;
+    /// Makes the folder anew on each host, sending only files that no earlier run sent there.
+    /// `sent` once for each host.
+    void
+    pushFolder(const std::string& runId, const PushManifest& manifest,
+               std::function<void(const std::string& host, int files, std::int64_t bytes)> sent,
+               Finished done);
+    using Dropped =
+        std::function<void(const std::string& task, const std::vector<std::string>& names)>;
     /// Writes spec.json and tf_config.json and starts the task; with `onlyMissing` nothing where it
-    /// was started before. `started` once for each that runs.
+    /// was started before. `started` once for each that runs; `dropped` where variables of the
+    /// host's own environment were not handed on.
     void start(const RunRecord& record, const std::vector<TaskStart>& tasks, bool onlyMissing,
-               std::function<void(const std::string& task)> started, Finished done);
+               std::function<void(const std::string& task)> started, Finished done,
+               Dropped dropped = {});
     std::unique_ptr<remote::Stream>
     follow(const TaskPlace& place,
            const std::vector<std::pair<std::string, std::int64_t>>& offsets);
@@ -73,6 +88,7 @@ private:
     struct Entry; ///< a host and its tasks
     class Batch;  ///< answers that are waited for
     struct Launch;
+    class FolderPush; ///< to one host
 
     Entry* entryOf(const std::string& task) const;
     Cause causeOf(const Entry& entry, const std::string& task, const Error& error) const;
@@ -81,7 +97,7 @@ private:
     void supervise(std::shared_ptr<Launch> launch, const TaskStart& task);
 
     std::vector<std::unique_ptr<Entry>> m_entries;
-    std::vector<cluster::Rank> m_ranks;
+    std::vector<cluster::Worker> m_tasks; ///< that are started, in order
     bool m_isPrepared = false;
 };
 

@@ -6,6 +6,8 @@
 #include "core/base/hash.h"
 #include "core/base/json_reader.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -43,6 +45,16 @@ json::Value jobWithAbsoluteFiles(const json::Value& job, const std::vector<Pushe
     for (const PushedFile& file : files)
         (void)json::setPath(absolute, file.path, file.file);
     return absolute;
+}
+
+job::Variables ownVariables() {
+    job::Variables variables;
+    for (char** entry = environ; entry && *entry; ++entry) {
+        const std::string text = *entry;
+        if (const std::size_t sign = text.find('='); sign != text.npos && sign > 0)
+            variables.emplace_back(text.substr(0, sign), text.substr(sign + 1));
+    }
+    return variables;
 }
 
 Result<std::string> sha256OfFile(const std::string& path) {

@@ -25,6 +25,9 @@ json::Value packagedJob(const json::Value& job, const std::vector<PushedFile>& f
 /// The document with each of these files under its absolute name.
 json::Value jobWithAbsoluteFiles(const json::Value& job, const std::vector<PushedFile>& files);
 
+/// This program's environment.
+job::Variables ownVariables();
+
 /// SHA-256 in hex of a file of any size. Blocks: call it on a thread of its own.
 Result<std::string> sha256OfFile(const std::string& path);
 

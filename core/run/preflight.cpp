@@ -63,6 +63,19 @@ Problems checkMachines(const cluster::ClusterSpec& cluster, const std::string& f
     return problems;
 }
 
+/// Parts of a command job for tasks that are not there.
+Problems checkTaskParts(const job::JobSpec& job, const cluster::ClusterSpec& cluster) {
+    Problems problems;
+    for (const auto& [task, part] : job.command.tasks) {
+        const auto id = cluster::TaskId::parse(task);
+        if (!id || !cluster.find(*id))
+            problems.push_back(job::problemAt(job, "tasks." + task,
+                                              "The cluster has no task " + task + ".",
+                                              "a task of the cluster", {}, Severity::Warning));
+    }
+    return problems;
+}
+
 Problems checkFolder(const std::string& root) {
     Status status = files::makeFolders(root + "/runs");
     if (status)
@@ -231,10 +244,11 @@ void Preflight::start(const PreflightInput& input, std::function<void(PreflightR
     options.file = input.clusterFile;
     m_result.problems = cluster::validate(m_result.cluster, options);
     if (!hasErrors(m_result.problems)) {
-        const Fleet fleet(m_hosts, m_result.cluster);
+        const Fleet fleet(m_hosts, m_result.cluster, options.use);
         addNew(m_result.problems, checkMachines(m_result.cluster, input.clusterFile, fleet));
     }
     addNew(m_result.problems, checkFolder(m_root));
+    addNew(m_result.problems, checkTaskParts(m_result.job, m_result.cluster));
     const auto workers = static_cast<int>(cluster::rankTable(m_result.cluster).size());
     m_describer.describe(input.job, input.jobFile, workers, [this](JobDescription description) {
         addNew(m_result.problems, std::move(description.problems));
@@ -246,7 +260,15 @@ void Preflight::hashFiles() {
     if (hasErrors(m_result.problems))
         return m_done(std::move(m_result));
     m_background.start(
-        [this, files = filesToPush(m_result.job, job::folderOf(m_result.job.file))]() mutable {
+        [this, job = m_result.job,
+         files = filesToPush(m_result.job, job::folderOf(m_result.job.file))]() mutable {
+            std::optional<PushManifest> push;
+            Problems problems;
+            if (job.kind == job::JobKind::Command && job.command.push) {
+                push = scanFolder(job, job::folderOf(job.file), problems);
+                if (!hasErrors(problems))
+                    addNew(problems, checkPushedPrograms(job, *push));
+            }
             std::optional<std::pair<std::string, Error>> failure;
             for (PushedFile& file : files) {
                 auto hash = sha256OfFile(file.file);
@@ -255,7 +277,10 @@ void Preflight::hashFiles() {
                 else if (!failure)
                     failure = {file.path, hash.error()};
             }
-            return [this, files = std::move(files), failure = std::move(failure)] {
+            return [this, files = std::move(files), failure = std::move(failure),
+                    push = std::move(push), problems = std::move(problems)] {
+                addNew(m_result.problems, problems);
+                m_result.push = push;
                 if (failure)
                     m_result.problems.push_back(job::problemAt(m_result.job, failure->first,
                                                                describe(failure->second),

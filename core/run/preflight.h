@@ -69,6 +69,7 @@ struct PreflightResult {
     cluster::ClusterSpec cluster;
     job::JobSpec job;
     std::vector<PushedFile> files; ///< with their hashes
+    std::optional<PushManifest> push;
 };
 
 class Preflight : public QObject {

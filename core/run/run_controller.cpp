@@ -117,7 +117,7 @@ void RunController::Private::applyStop() {
         (void)folder->requestStop();
     if (mode == Watch::Read) {
         // The writer sees the end of its workers and that it was wanted.
-        fleet = std::make_unique<Fleet>(options.hosts, cluster::ClusterSpec(record.cluster));
+        fleet = std::make_unique<Fleet>(options.hosts, cluster::ClusterSpec(record.cluster), use());
         fleet->prepare([this](std::optional<Cause> failure) {
             if (failure)
                 return say(wire::Level::Error, failure->reason);

@@ -105,6 +105,19 @@ Status RunFolder::save(const RunRecord& record) const {
                                                     : files::Durability::Renamed);
 }
 
+Result<PushManifest> RunFolder::loadPush() const {
+    const std::string file = path() + "/push.json";
+    auto value = json::parseFile(file);
+    if (!value)
+        return value.error();
+    return manifestFromJson(*value, file);
+}
+
+Status RunFolder::savePush(const PushManifest& manifest) const {
+    return files::writeAtomic(path() + "/push.json", json::dumpPretty(toJson(manifest)),
+                              files::Durability::Renamed);
+}
+
 Result<std::string> RunFolder::secret() const {
     const std::string file = path() + "/spec.json";
     if (auto known = json::parseFile(file)) {
@@ -183,6 +196,40 @@ Result<std::string> findRun(const std::string& root, const std::string& text) {
                  {}};
 }
 
+namespace {
+
+/// "" where there is none.
+Result<std::string> readIfThere(const std::string& file) {
+    auto bytes = files::read(file);
+    return bytes || bytes.error().code != Code::NotFound ? bytes
+                                                         : Result<std::string>(std::string());
+}
+
+/// The events of an attempt; of a program of the user's own, which writes none, what it printed.
+/// Nothing where the folder is no attempt's.
+Result<std::optional<metrics::EventsFile>> filesOf(const std::string& attemptFolder) {
+    std::error_code error;
+    if (!fs::exists(attemptFolder + "/events.jsonl", error) &&
+        !fs::exists(attemptFolder + "/stdout.log", error))
+        return std::optional<metrics::EventsFile>();
+    metrics::EventsFile files;
+    auto events = readIfThere(attemptFolder + "/events.jsonl");
+    if (!events)
+        return events.error();
+    files.bytes = std::move(*events);
+    if (!files.bytes.empty())
+        return std::optional(std::move(files));
+    auto output = readIfThere(attemptFolder + "/stdout.log");
+    auto times = readIfThere(attemptFolder + "/stdout.idx");
+    if (!output || !times)
+        return output ? times.error() : output.error();
+    files.output = std::move(*output);
+    files.outputTimes = std::move(*times);
+    return std::optional(std::move(files));
+}
+
+} // namespace
+
 Result<std::vector<metrics::EventsFile>> readEventsFiles(const std::string& folder) {
     std::vector<metrics::EventsFile> all;
     for (const std::string& name : namesIn(folder)) {
@@ -191,14 +238,16 @@ Result<std::vector<metrics::EventsFile>> readEventsFiles(const std::string& fold
             continue;
         for (const std::string& attempt : namesIn(folder + "/" + name)) {
             const auto number = attemptNumber(attempt);
-            const std::string file = folder + "/" + name + "/" + attempt + "/events.jsonl";
-            std::error_code error;
-            if (!number || !fs::exists(file, error))
+            if (!number)
                 continue;
-            auto bytes = files::read(file);
-            if (!bytes)
-                return bytes.error();
-            all.push_back({task->text(), *number, std::move(*bytes)});
+            auto files = filesOf(folder + "/" + name + "/" + attempt);
+            if (!files)
+                return files.error();
+            if (!*files)
+                continue;
+            (*files)->task = task->text();
+            (*files)->attempt = *number;
+            all.push_back(std::move(**files));
         }
     }
     if (all.empty())

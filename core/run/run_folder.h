@@ -7,6 +7,7 @@
 
 #include "core/base/result.h"
 #include "core/metrics/csv.h"
+#include "core/run/push_folder.h"
 #include "core/run/run_record.h"
 
 #include <memory>
@@ -36,6 +37,10 @@ public:
     Status create() const; ///< 0700
     Result<RunRecord> load() const;
     Status save(const RunRecord& record) const;
+
+    /// The list of the pushed folder, push.json; NotFound where the run has none.
+    Result<PushManifest> loadPush() const;
+    Status savePush(const PushManifest& manifest) const;
 
     /// The run's secret for the workers' hello, 64 hex digits; made once, kept in spec.json (0600).
     Result<std::string> secret() const;

@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
+#include "core/job/command.h"
 #include "core/run/catalogue.h"
 #include "core/run/detail/controller_private.h"
 #include "core/run/job_package.h"
 
+#include <algorithm>
 #include <filesystem>
 
 namespace lockstep::run {
+
+namespace {
+
+std::string listed(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names)
+        text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
+std::string counted(int count, const std::string& what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+} // namespace
 
 void RunController::Private::launch(LaunchRequest given) {
     request = std::move(given);
@@ -31,8 +48,10 @@ void RunController::Private::validated(PreflightResult result) {
     }
     job = std::move(result.job);
     files = std::move(result.files);
+    push = std::move(result.push);
+    sayWhatGoesAlong();
     setState(State::PreparingHosts);
-    fleet = std::make_unique<Fleet>(options.hosts, result.cluster);
+    fleet = std::make_unique<Fleet>(options.hosts, result.cluster, use());
     fleet->prepare([this](std::optional<Cause> failure) {
         if (!failure)
             return deploy();
@@ -42,6 +61,21 @@ void RunController::Private::validated(PreflightResult result) {
                     ") cannot be used: " + failure->reason,
                 "", ""});
     });
+}
+
+/// What of this machine a command gets: variables and a folder, told before anything is sent.
+void RunController::Private::sayWhatGoesAlong() {
+    if (isModelJob())
+        return;
+    const job::PassedVariables found = job::passedVariables(job.command, ownVariables());
+    passed = found.variables;
+    if (!found.dropped.empty())
+        say(wire::Level::Warning,
+            "Not handed on, since their names are none to a shell: " + listed(found.dropped) + ".");
+    if (push)
+        say(wire::Level::Info, "Each host gets the folder " + push->folder + ": " +
+                                   counted(push->files(), "file") + ", " + sizeText(push->bytes()) +
+                                   ".");
 }
 
 /// The run gets its id and folder, and the hosts what they need. Also where a launch is resumed.
@@ -60,6 +94,8 @@ void RunController::Private::deploy() {
         Status made = folder->create();
         if (made)
             lock = WriterLock::tryTake(*folder);
+        if (made && push)
+            made = folder->savePush(*push);
         if (!made || !lock) {
             folder.reset();
             return refuse({Severity::Error, options.root, "", 0,
@@ -73,7 +109,19 @@ void RunController::Private::deploy() {
         known = catalogue.put(record);
     Q_EMIT q->placed();
     fleet->push(record.id, json::dumpPretty(packagedJob(record.job, record.files)), record.files,
-                [this](std::optional<Cause> failure) { pushed(std::move(failure)); });
+                [this](std::optional<Cause> failure) {
+                    failure || !push ? pushed(std::move(failure)) : pushFolder();
+                });
+}
+
+void RunController::Private::pushFolder() {
+    const auto sent = [this](const std::string& host, int count, std::int64_t bytes) {
+        say(wire::Level::Info, count == 0 ? host + " has all files of the folder already."
+                                          : host + " got " + counted(count, "file") +
+                                                " that it lacked, " + sizeText(bytes) + ".");
+    };
+    fleet->pushFolder(record.id, *push, sent,
+                      [this](std::optional<Cause> failure) { pushed(std::move(failure)); });
 }
 
 void RunController::Private::pushed(std::optional<Cause> failure) {
@@ -112,11 +160,37 @@ void RunController::Private::startWorkers() {
         return refuse(
             {Severity::Error, request.clusterFile, "", 0, describe(tasks.error()), "", ""});
     }
+    sayWhatStarts(*tasks);
     isStarting = true;
     setState(State::Launching);
     fleet->start(
         record, *tasks, resumeFrom != State::Idle, [this](const std::string& task) { watch(task); },
-        [this](std::optional<Cause> failure) { started(std::move(failure)); });
+        [this](std::optional<Cause> failure) { started(std::move(failure)); },
+        [this](const std::string& task, const std::vector<std::string>& names) {
+            if (!isModelJob())
+                say(wire::Level::Warning, "Variables of the host's own environment that " + task +
+                                              " does not get, since their names are none to a "
+                                              "shell: " +
+                                              listed(names) + ".");
+        });
+}
+
+/// The final list for each task: what is started, where, with which variables. Values may be
+/// secrets and are not told.
+void RunController::Private::sayWhatStarts(const std::vector<TaskStart>& tasks) {
+    if (isModelJob())
+        return;
+    for (const TaskStart& start : tasks) {
+        std::string words = start.program;
+        for (const std::string& word : start.args)
+            words += " " + word;
+        std::vector<std::string> names{"TF_CONFIG"};
+        for (const auto& [name, value] : start.env)
+            names.push_back(name);
+        std::sort(names.begin(), names.end());
+        say(wire::Level::Info,
+            start.task + " starts " + words + " in " + start.cwd + " with " + listed(names) + ".");
+    }
 }
 
 Result<std::vector<TaskStart>> RunController::Private::taskStarts() const {
@@ -156,10 +230,13 @@ Result<std::vector<TaskStart>> RunController::Private::taskStarts() const {
                           config->clusterHash()};
         } else {
             const job::Command& command = job.command;
-            start.program = command.argv.front();
-            start.args.assign(command.argv.begin() + 1, command.argv.end());
-            start.cwd = command.workingDirectory;
-            start.env.insert(start.env.end(), command.env.begin(), command.env.end());
+            const auto& argv = job::argvOf(command, place.task);
+            start.program = argv.front();
+            start.args.assign(argv.begin() + 1, argv.end());
+            const std::string home =
+                push ? fleet->pushedFolderOf(place.task, record.id) : place.runFolder;
+            start.cwd = job::workingDirectoryOf(command, place.task, home);
+            start.env = job::variablesOf(command, place.task, passed, start.env);
         }
         starts.push_back(std::move(start));
     }
@@ -182,6 +259,7 @@ void RunController::Private::started(std::optional<Cause> failure) {
     if (stopRequested)
         return beginStop();
     setState(State::Joining);
+    seenTraining = seenTraining || !isModelJob(); // whom it waits for is the program's own affair
     advance();
     if (!evidence.empty())
         settle.start(options.verdictSettle);

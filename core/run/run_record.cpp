@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace lockstep::run {
 
@@ -28,11 +29,19 @@ Value toJson(const Cause& cause) {
 
 Value tasksToJson(const RunRecord& record) {
     Value tasks = Value::array();
-    for (const TaskPlace& place : record.tasks)
-        tasks.append(Value::object({{"task", place.task},
+    for (const TaskPlace& place : record.tasks) {
+        Value task = Value::object({{"task", place.task},
                                     {"host", place.hostName},
                                     {"address", place.address},
-                                    {"run_folder", place.runFolder}}));
+                                    {"run_folder", place.runFolder}});
+        Value clock = Value::array();
+        for (const ClockOffset& offset : place.clock)
+            clock.append(Value::object({{"since", offset.since ? Value(*offset.since) : Value()},
+                                        {"ahead_seconds", offset.ahead}}));
+        if (clock.size() > 0)
+            task.set("clock", std::move(clock));
+        tasks.append(std::move(task));
+    }
     return tasks;
 }
 
@@ -58,9 +67,13 @@ std::string textOf(const json::Reader& reader) {
 }
 
 void readParts(const json::Reader& root, RunRecord& record) {
-    for (const json::Reader& task : root.at("tasks").items())
+    for (const json::Reader& task : root.at("tasks").items()) {
         record.tasks.push_back({textOf(task.at("task")), textOf(task.at("host")),
                                 textOf(task.at("address")), textOf(task.at("run_folder"))});
+        for (const json::Reader& offset : task.at("clock").items())
+            record.tasks.back().clock.push_back(
+                {offset.at("since").number(), offset.at("ahead_seconds").number().value_or(0)});
+    }
     for (const json::Reader& file : root.at("files").items())
         record.files.push_back(
             {textOf(file.at("path")), textOf(file.at("file")), textOf(file.at("sha256"))});
@@ -90,6 +103,10 @@ const TaskPlace* RunRecord::find(const std::string& task) const {
         if (place.task == task)
             return &place;
     return nullptr;
+}
+
+TaskPlace* RunRecord::find(const std::string& task) {
+    return const_cast<TaskPlace*>(std::as_const(*this).find(task));
 }
 
 Value toJson(const RunRecord& record) {

@@ -6,6 +6,7 @@
 
 #include "core/base/json.h"
 #include "core/base/result.h"
+#include "core/run/clock_watch.h"
 #include "core/run/run_state.h"
 
 #include <cstdint>
@@ -34,6 +35,8 @@ struct TaskPlace {
     std::string hostName;  ///< for people: this machine's name, or the SSH destination
     std::string address;   ///< in TF_CONFIG
     std::string runFolder; ///< on the host: …/runs/<run-id>/<worker-0>/<attempt>
+    /// The host's clock against ours, as it was seen, in order.
+    std::vector<ClockOffset> clock = {};
     bool operator==(const TaskPlace&) const = default;
 };
 
@@ -73,6 +76,7 @@ struct RunRecord {
     json::Value summary; ///< as metrics::summarize, once the run is over; or null
 
     const TaskPlace* find(const std::string& task) const;
+    TaskPlace* find(const std::string& task);
 };
 
 json::Value toJson(const RunRecord& record);

