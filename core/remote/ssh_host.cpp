@@ -236,9 +236,9 @@ void SshHost::Private::upload(RequestId id, Upload upload,
     const auto frame = at->second.frame;
     const auto what = std::make_shared<Upload>(std::move(upload));
     const auto step = [this, id, what, frame, failed = std::move(failed)] {
-        if (!what->from->isOpen() || !session)
+        if (!session)
             return;
-        while (session->bytesToWrite() < kQueue) {
+        while (what->from->isOpen() && session->bytesToWrite() < kQueue) {
             const QByteArray piece = what->from->read(kPiece);
             if (piece.isEmpty()) {
                 what->from->close();
@@ -252,10 +252,13 @@ void SshHost::Private::upload(RequestId id, Upload upload,
             session->send(frame, helper::Kind::Input, piece);
             what->offset += piece.size();
         }
+        const std::int64_t gone = what->offset - session->bytesToWrite();
+        if (gone <= what->gone)
+            return;
+        what->gone = gone;
         noteProgress(id);
         if (what->progress)
-            what->progress(std::max<std::int64_t>(0, what->offset - session->bytesToWrite()),
-                           what->total);
+            what->progress(gone, what->total);
     };
     connect(session.get(), &detail::HelperSession::written, at->second.work.get(), step);
     step();

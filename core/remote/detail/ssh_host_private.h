@@ -83,6 +83,7 @@ public:
         std::int64_t offset = 0;
         std::int64_t total = 0;
         Progress progress;
+        std::int64_t gone = -1; ///< as told last
     };
     /// Sends it in pieces as the contents of the request's file, as fast as the connection takes
     /// them; `failed` where it cannot be read to its end.
