@@ -109,8 +109,13 @@ std::string Fleet::hostNameOf(const std::string& task) const {
     return entry ? entry->name : std::string();
 }
 
+bool Fleet::isRemote(const std::string& task) const {
+    const Entry* entry = entryOf(task);
+    return entry && !entry->isLocal;
+}
+
 Cause Fleet::causeOf(const Entry& entry, const std::string& task, const Error& error) const {
-    return {task, entry.name, describe(error)};
+    return {task, entry.name, describe(error), error.code};
 }
 
 void Fleet::prepare(Finished done) {

@@ -47,6 +47,8 @@ public:
     /// Tasks whose host the factory could not make, and why.
     std::vector<std::pair<std::string, Error>> unreachableTasks() const;
     std::string hostNameOf(const std::string& task) const;
+    /// Whether the task's host may be out of reach for a while without anything being wrong there.
+    bool isRemote(const std::string& task) const;
 
     /// The worker program is there, and a folder for our files.
     void prepare(Finished done);

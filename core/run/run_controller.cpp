@@ -37,6 +37,11 @@ RunController::Private::Private(RunController* controller, ControllerOptions giv
     stopDeadline.setSingleShot(true);
     connect(&settle, &QTimer::timeout, q, [this] { beginStop(); });
     connect(&recordPoll, &QTimer::timeout, q, [this] { pollRecord(); });
+    attachRetry.setSingleShot(true);
+    connect(&attachRetry, &QTimer::timeout, q, [this] {
+        fleet->prepare(
+            [this](std::optional<Cause> failure) { attachPrepared(std::move(failure)); });
+    });
     connect(&stopDeadline, &QTimer::timeout, q, [this] {
         for (const TaskPlace& place : record.tasks)
             overTasks.insert(place.task);
@@ -98,6 +103,7 @@ void RunController::Private::end(State last) {
     settle.stop();
     stopDeadline.stop();
     recordPoll.stop();
+    attachRetry.stop();
     for (const auto& follower : followers)
         follower->close();
     lock.reset();

@@ -26,6 +26,8 @@ struct Cause {
     std::string task;   ///< to blame, "worker:1"; empty where no task is
     std::string host;   ///< where it ran
     std::string reason; ///< a full sentence
+    /// Of the error behind it, for those who try again; not in the record.
+    Code code = Code::Internal;
     bool operator==(const Cause&) const = default;
 };
 

@@ -16,6 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kRecordPoll = 250ms;
+constexpr std::chrono::milliseconds kLocalPatience = 30s;
+constexpr std::chrono::milliseconds kFirstAttachPause = 500ms;
+constexpr std::chrono::milliseconds kLongestAttachPause = 15s;
 
 State stateOf(RunStatus status) {
     switch (status) {
@@ -70,10 +73,8 @@ void RunController::Private::takeOver() {
 }
 
 void RunController::Private::attachPrepared(std::optional<Cause> failure) {
-    if (failure) {
-        record.failure = failure;
-        return finish(State::Failed);
-    }
+    if (failure)
+        return attachAgain(*failure);
     stopRequested = stopRequested || folder->isStopRequested();
     // The launch was interrupted: its steps can be done again, each worker is started once.
     if (resumeFrom == State::Deploying || resumeFrom == State::Launching) {
@@ -90,6 +91,27 @@ void RunController::Private::attachPrepared(std::optional<Cause> failure) {
     advance();
     if (stopRequested || record.failure)
         beginStop();
+}
+
+/// A host that cannot be reached says nothing about the run: try again, or leave it as it is.
+void RunController::Private::attachAgain(const Cause& failure) {
+    const bool isAway = failure.code == Code::Unreachable || failure.code == Code::TimedOut;
+    say(wire::Level::Warning, "The host " + failure.host +
+                                  " cannot be used now: " + failure.reason +
+                                  (isAway ? " Lockstep tries again; the run may go on." : ""));
+    if (!isAway) {
+        problems.push_back({Severity::Error, "", "", 0,
+                            "The run cannot be followed: " + failure.host + ": " + failure.reason,
+                            "", "The run itself is left alone; attach again."});
+        return end(State::Detached);
+    }
+    if (stopRequested && attachPause > kFirstAttachPause) {
+        setState(State::Joining);
+        return beginStop(); // on the hosts that are there; its answer names the others
+    }
+    attachPause = attachPause.count() == 0 ? kFirstAttachPause
+                                           : std::min(attachPause * 2, kLongestAttachPause);
+    attachRetry.start(attachPause);
 }
 
 /// Another program writes the folder: see when it ends the run, or itself.
@@ -153,6 +175,14 @@ TaskFollower& RunController::Private::followerFor(const std::string& task) {
         checkEnd(follower.task());
         maybeConclude();
     });
+    connect(&follower, &TaskFollower::awayChanged, q, [this, &follower](const std::string& why) {
+        const TaskPlace* place = record.find(follower.task());
+        const std::string host = place ? place->hostName : std::string();
+        if (why.empty())
+            return say(wire::Level::Info, follower.task() + " is in sight again, on " + host + ".");
+        say(wire::Level::Warning, follower.task() + " is out of sight: " + why +
+                                      " Its worker may go on; Lockstep connects again.");
+    });
     connect(&follower, &TaskFollower::lost, q, [this, &follower](const Error& error) {
         overTasks.insert(follower.task());
         addEvidence({options.clock->utcSeconds(), follower.task(), follower.task(),
@@ -205,7 +235,12 @@ void RunController::Private::replayed(TaskFollower& follower) {
         return;
     }
     const TaskPlace* place = record.find(follower.task());
-    follower.follow([this, place](const auto& offsets) { return fleet->follow(*place, offsets); });
+    // A connection that is lost says nothing about a worker, which goes on without us.
+    std::optional<std::chrono::milliseconds> patience;
+    if (!fleet->isRemote(place->task))
+        patience = kLocalPatience;
+    follower.follow([this, place](const auto& offsets) { return fleet->follow(*place, offsets); },
+                    patience);
 }
 
 void RunController::Private::received(TaskFollower& follower, const wire::Event& event) {

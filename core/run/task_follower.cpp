@@ -5,6 +5,8 @@
 #include "core/base/clock.h"
 #include "core/base/files.h"
 
+#include <QRandomGenerator>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,7 +22,9 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kPiece = 64 * 1024; ///< a few milliseconds of decoding
 constexpr auto kTailEvery = 100ms;
-constexpr auto kRetryAfter = 300ms;
+constexpr std::chrono::milliseconds kFirstPause = 300ms;
+constexpr std::chrono::milliseconds kLongestPause = 15s;
+constexpr auto kAwayAfter = 2s; ///< a shorter break is not worth a word
 /// How long a line waits for its time, which the host writes down a moment after it.
 constexpr auto kTimeComesWithin = 400ms;
 
@@ -159,9 +163,10 @@ void TaskFollower::release(Release which) {
         m_release.start(kTimeComesWithin);
 }
 
-void TaskFollower::follow(OpenFollow open, std::chrono::milliseconds patience) {
+void TaskFollower::follow(OpenFollow open, std::optional<std::chrono::milliseconds> patience) {
     m_open = std::move(open);
     m_patience = patience;
+    m_pause = kFirstPause;
     m_mode = Mode::Following;
     m_lastLife = Monotonic::now();
     // The host has all of them from the start; a worker that prints nothing leaves them empty.
@@ -188,6 +193,9 @@ void TaskFollower::take(const QByteArray& line) {
         return;
     }
     m_lastLife = Monotonic::now();
+    m_pause = kFirstPause;
+    if (std::exchange(m_isAway, false))
+        Q_EMIT awayChanged({});
     if (const auto* bytes = std::get_if<agent::FileBytes>(&*item)) {
         if (const Status done = append(*bytes); !done)
             fail(done.error());
@@ -251,10 +259,19 @@ void TaskFollower::streamClosed(const Result<remote::Exit>& end, const QByteArra
             Error{Code::Unreachable,
                   "Following " + m_task + " ended early: " + errorOutput.trimmed().toStdString(),
                   {}};
-    if (Monotonic::now() - m_lastLife > m_patience)
+    const auto silence = Monotonic::now() - m_lastLife;
+    if (m_patience && silence > *m_patience)
         return fail(*m_lastError);
+    if (!m_isAway && silence > kAwayAfter) {
+        m_isAway = true;
+        Q_EMIT awayChanged(describe(*m_lastError));
+    }
     m_lastError.reset();
-    m_timer.start(kRetryAfter);
+    // Some jitter, so that many hosts do not come back all at once.
+    const int jitter =
+        QRandomGenerator::global()->bounded(static_cast<int>(m_pause.count()) / 4 + 1);
+    m_timer.start(m_pause + std::chrono::milliseconds(jitter));
+    m_pause = std::min(m_pause * 2, kLongestPause);
 }
 
 void TaskFollower::fail(const Error& error) {

@@ -21,6 +21,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace lockstep::run {
@@ -55,9 +56,10 @@ public:
     void tail();
     /// Reads the copies to their end once more, then replayed() again, and stops.
     void stopTail();
-    /// After replay(): continues from the host. A broken stream is opened again for as long as
-    /// `patience` without a sign of life.
-    void follow(OpenFollow open, std::chrono::milliseconds patience = std::chrono::seconds(30));
+    /// After replay(): continues from the host. A broken stream is opened again, after longer and
+    /// longer pauses, until there was no sign of life for `patience`; without one for ever.
+    void follow(OpenFollow open,
+                std::optional<std::chrono::milliseconds> patience = std::chrono::seconds(30));
     /// Looks away; the copies stay whole.
     void close();
 
@@ -76,6 +78,8 @@ Q_SIGNALS:
     void caughtUp();
     /// The process is over and every byte is here.
     void ended();
+    /// The host is out of sight, and why; or (empty) in sight again.
+    void awayChanged(const std::string& why);
     /// The host could not be followed for longer than allowed, or the copies could not be written.
     void lost(const lockstep::Error& error);
 
@@ -118,7 +122,9 @@ private:
     QTimer m_release; ///< lines that waited long enough for their time
     enum class Mode { Idle, Replaying, Tailing, Draining, Following } m_mode = Mode::Idle;
     OpenFollow m_open;
-    std::chrono::milliseconds m_patience{};
+    std::optional<std::chrono::milliseconds> m_patience;
+    std::chrono::milliseconds m_pause{}; ///< before the next try
+    bool m_isAway = false;
     std::chrono::steady_clock::time_point m_lastLife;
     std::unique_ptr<remote::Stream> m_stream;
     std::optional<Error> m_lastError;

@@ -68,6 +68,7 @@ public:
     void attach(const std::string& runId);
     void takeOver();
     void attachPrepared(std::optional<Cause> failure);
+    void attachAgain(const Cause& failure);
     void pollRecord();
     void load();
     TaskFollower& followerFor(const std::string& task);
@@ -133,6 +134,8 @@ public:
     QTimer settle;       ///< after the first evidence
     QTimer stopDeadline; ///< for the followers to end after a stop
     QTimer recordPoll;   ///< while another program writes
+    QTimer attachRetry;  ///< while a host is out of reach
+    std::chrono::milliseconds attachPause{};
     Background background;
 };
 

@@ -22,6 +22,8 @@ namespace {
 struct Script {
     std::string failAt; ///< deploy, prepare, put, supervise
     int breakStreams = 0;
+    bool holdStreams = false; ///< they stay open and say nothing
+    Code code = Code::Unreachable;
     bool leaveProcess = false;
     QStringList calls;
     std::vector<std::vector<std::pair<std::string, std::int64_t>>> follows;
@@ -67,6 +69,8 @@ private:
         Q_EMIT closed(end, {});
     }
     void play() {
+        if (m_script->holdStreams)
+            return;
         const std::string task =
             m_request.runDir.find("/worker-0/") != std::string::npos ? "worker:0" : "worker:1";
         const std::string events = eventsOf(task);
@@ -164,7 +168,7 @@ private:
     RequestId answer(Done<T> done, const std::string& what, Result<T> value) {
         m_script->calls << QString::fromStdString(what);
         if (what == m_script->failAt)
-            value = Error{Code::Unreachable, "Scripted failure.", {}};
+            value = Error{m_script->code, "Scripted failure.", {}};
         QTimer::singleShot(0, this, [done, value] { done(value); });
         return ++m_last;
     }
@@ -187,14 +191,18 @@ class TstScriptedHosts : public QObject {
 
     QTemporaryDir m_data;
 
-    std::unique_ptr<RunController> launch(Script& script, std::vector<State>* states = nullptr) {
+    ControllerOptions optionsFor(Script& script) {
         ControllerOptions options;
         options.root = m_data.path().toStdString();
         options.hosts = [&script](const cluster::Worker&) -> Result<std::unique_ptr<remote::Host>> {
             std::unique_ptr<remote::Host> host = std::make_unique<ScriptedHost>(&script);
             return host;
         };
-        auto controller = std::make_unique<RunController>(options);
+        return options;
+    }
+
+    std::unique_ptr<RunController> launch(Script& script, std::vector<State>* states = nullptr) {
+        auto controller = std::make_unique<RunController>(optionsFor(script));
         if (states)
             connect(controller.get(), &RunController::stateChanged, this,
                     [states](State state) { states->push_back(state); });
@@ -266,6 +274,63 @@ private Q_SLOTS:
         QCOMPARE(*files::read(folder.eventsPath("worker:0", 1)), eventsOf("worker:0"));
         QCOMPARE(*files::read(folder.eventsPath("worker:1", 1)), eventsOf("worker:1"));
         QCOMPARE(controller->store().loss().size(), std::size_t{3});
+    }
+
+    /// A run that goes on and that nobody watches; its id.
+    std::string leave(Script& script) {
+        script.holdStreams = true;
+        const auto controller = launch(script);
+        if (!QTest::qWaitFor([&] { return controller->state() == State::Joining; }))
+            return {};
+        controller->detach();
+        if (!QTest::qWaitFor([&] { return controller->state() == State::Detached; }))
+            return {};
+        return controller->record().id;
+    }
+
+    void waitsForAHostThatIsAwayWhenItAttaches() {
+        Script script;
+        const std::string id = leave(script);
+        QVERIFY(!id.empty());
+        script.failAt = "deploy";
+        script.calls.clear();
+        RunController controller(optionsFor(script));
+        controller.attach(id);
+        // Two hosts, two tries.
+        QTRY_VERIFY(script.calls.count(QStringLiteral("deploy")) >= 4);
+        QVERIFY(!isFinal(controller.state()));
+        script.failAt.clear();
+        script.holdStreams = false;
+        QTRY_VERIFY_WITH_TIMEOUT(isFinal(controller.state()), 10'000);
+        QVERIFY(controller.state() == State::Finished);
+        const RunFolder folder(m_data.path().toStdString(), id);
+        QCOMPARE(*files::read(folder.eventsPath("worker:1", 1)), eventsOf("worker:1"));
+    }
+
+    void leavesARunAloneThatItMayNotReach() {
+        Script script;
+        const std::string id = leave(script);
+        script.failAt = "deploy";
+        script.code = Code::HostKeyChanged;
+        RunController controller(optionsFor(script));
+        controller.attach(id);
+        QTRY_VERIFY(isFinal(controller.state()));
+        QVERIFY(controller.state() == State::Detached);
+        QVERIFY(!controller.problems().empty());
+        // Still running in the record: nothing was learned about it.
+        const RunFolder folder(m_data.path().toStdString(), id);
+        QVERIFY(folder.load()->status == RunStatus::Running);
+    }
+
+    void stopsWhatItReachesAndNamesTheRest() {
+        Script script;
+        const std::string id = leave(script);
+        script.failAt = "deploy";
+        RunController controller(optionsFor(script));
+        controller.attach(id);
+        controller.stop();
+        QTRY_VERIFY_WITH_TIMEOUT(isFinal(controller.state()), 20'000);
+        QVERIFY(script.calls.contains(QStringLiteral("stop")));
     }
 
     void failsWhereTheModelCannotBeFetched() {
