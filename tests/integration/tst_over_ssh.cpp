@@ -2,9 +2,12 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 // The same run on hosts with real sshds: behind a jump host, with fish and noisy start-up files, on
 // Debian 11, on another port.
+#include "core/metrics/csv.h"
 #include "tests/support/lab.h"
 
+#include <QDir>
 #include <QFile>
+#include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QtTest>
@@ -21,6 +24,17 @@ const QString kJob =
 /// What --json ends with.
 QJsonObject lastLine(const QByteArray& out) {
     return QJsonDocument::fromJson(out.trimmed().split('\n').last()).object();
+}
+
+QByteArray bytesOf(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+/// Seconds that something stays away. The true 60 and 90 are run before a release.
+int awaySeconds() {
+    const int wanted = qEnvironmentVariableIntValue("LOCKSTEP_AWAY_SECONDS");
+    return wanted > 0 ? wanted : 8;
 }
 
 } // namespace
@@ -79,7 +93,100 @@ private Q_SLOTS:
             !m_lab->onHost("n1", {"ps", "ax", "-o", "args="}).out.contains("lockstep"), 30'000);
     }
 
+    // F1, D12
+    void losesNothingWhereTheControllerIsKilled() {
+        const auto running = startLongRun();
+        const QString run = idOfARunThatTrains();
+        QVERIFY2(!run.isEmpty(), running->readAllStandardError().constData());
+        running->kill();
+        QVERIFY(running->waitForFinished(5000));
+        // One host is away when the next one comes; the others are followed as soon as it is back.
+        QVERIFY2(m_lab->drop("controller", "n3"), qPrintable(m_lab->error()));
+        const auto attached = m_lab->startOnController({kCtl, "attach", run, "--json"});
+        QTest::qWait(awaySeconds() * 1000);
+        QCOMPARE(attached->state(), QProcess::Running);
+        QVERIFY2(m_lab->heal(), qPrintable(m_lab->error()));
+        endsWhole(*attached, run);
+    }
+
+    // D12
+    void losesNothingWhereAHostFallsSilent() {
+        const auto running = startLongRun();
+        const QString run = idOfARunThatTrains();
+        QVERIFY(!run.isEmpty());
+        QVERIFY2(m_lab->drop("controller", "n3") && m_lab->drop("n3", "controller"),
+                 qPrintable(m_lab->error()));
+        QTest::qWait(awaySeconds() * 1000);
+        QCOMPARE(running->state(), QProcess::Running);
+        QVERIFY2(m_lab->heal(), qPrintable(m_lab->error()));
+        endsWhole(*running, run);
+        QVERIFY2(m_said.contains("out of sight") && m_said.contains("in sight again"),
+                 m_said.constData());
+    }
+
 private:
+    QString runsFolder() const { return m_lab->home() + "/.local/share/lockstep/runs"; }
+
+    /// On four hosts, for longer than something stays away; a lost line is noticed in 3 s.
+    std::unique_ptr<QProcess> startLongRun() {
+        QDir(runsFolder()).removeRecursively();
+        const QString config = m_lab->home() + "/quick.ssh_config";
+        QFile file(config);
+        if (file.open(QIODevice::WriteOnly))
+            file.write("ServerAliveInterval 1\nServerAliveCountMax 2\nConnectTimeout 3\nInclude " +
+                       m_lab->sshConfig().toUtf8() + '\n');
+        qputenv("LOCKSTEP_SSH_CONFIG", config.toUtf8());
+        return m_lab->startOnController(
+            {kCtl, "run", kJob, "--cluster", m_lab->home() + "/four.cluster.json", "--set",
+             "threads_per_worker=1", "--set",
+             "fit.epochs=" + QString::number(400 + 120 * awaySeconds()), "--json"});
+    }
+
+    QString idOfARunThatTrains() {
+        QString id;
+        const bool trains = QTest::qWaitFor(
+            [&] {
+                const QStringList runs =
+                    QDir(runsFolder()).entryList(QDir::Dirs | QDir::NoDotAndDotDot);
+                id = runs.value(0);
+                return !id.isEmpty() &&
+                       bytesOf(runsFolder() + '/' + id + "/worker-0/1/events.jsonl")
+                           .contains("\"event\":\"steps\"");
+            },
+            30'000);
+        return trains ? id : QString();
+    }
+
+    /// The program ends well, and its copies and CSV are those of the hosts' own files.
+    void endsWhole(QProcess& program, const QString& run) {
+        QVERIFY(QTest::qWaitFor([&] { return program.state() == QProcess::NotRunning; }, 240'000));
+        m_said = program.readAllStandardError();
+        QVERIFY2(program.exitCode() == 0, m_said.constData());
+        const QJsonObject record =
+            QJsonDocument::fromJson(bytesOf(runsFolder() + '/' + run + "/run.json")).object();
+        const QJsonArray tasks = record["tasks"].toArray();
+        QCOMPARE(tasks.size(), 4);
+        std::vector<lockstep::metrics::EventsFile> own;
+        for (const auto& each : tasks) {
+            const QJsonObject task = each.toObject();
+            const QString host = task["host"].toString();
+            for (const char* name : {"events.jsonl", "stdout.log", "stderr.log"}) {
+                const QByteArray there =
+                    m_lab->onHost(host, {"cat", task["run_folder"].toString() + '/' + name}).out;
+                const QString copy = runsFolder() + '/' + run + '/' +
+                                     task["task"].toString().replace(':', '-') + "/1/" + name;
+                QVERIFY2(bytesOf(copy) == there, qPrintable(copy));
+                if (name == QByteArray("events.jsonl")) {
+                    QVERIFY(there.contains("\"event\":\"finished\""));
+                    own.push_back({task["task"].toString().toStdString(), 1, there.toStdString()});
+                }
+            }
+        }
+        const QString csv = m_lab->home() + "/metrics.csv";
+        QCOMPARE(m_lab->onController({kCtl, "metrics", run, "--csv", csv}).exitCode, 0);
+        QVERIFY(bytesOf(csv) == QByteArray::fromStdString(lockstep::metrics::toCsv(own).text));
+    }
+
     QJsonObject run(const QStringList& where) {
         const Ended ended = m_lab->onController(
             QStringList{kCtl, "run", kJob}
@@ -92,6 +199,7 @@ private:
     }
 
     std::unique_ptr<Lab> m_lab;
+    QByteArray m_said; ///< the last program's standard error
 };
 
 QTEST_GUILESS_MAIN(TestOverSsh)

@@ -23,6 +23,8 @@ using namespace lockstep::ui;
 namespace {
 
 constexpr double kLimitMilliseconds = 50;
+/// Of the short measurement, which shares the machine with other tests.
+constexpr double kBusyLimitMilliseconds = 200;
 constexpr qint64 kWaitLimitMilliseconds = 1000;
 constexpr int kWorkers = 8;
 constexpr int kEventsPerSecond = 20;
@@ -126,7 +128,9 @@ private Q_SLOTS:
               application->slowestWhat.constData());
         QVERIFY(application->events > 100);
         QVERIFY(application->longestWall <= kWaitLimitMilliseconds);
-        QVERIFY2(application->slowest <= kLimitMilliseconds, application->slowestWhat.constData());
+        QVERIFY2(application->slowest <=
+                     (seconds >= 60 ? kLimitMilliseconds : kBusyLimitMilliseconds),
+                 application->slowestWhat.constData());
     }
 };
 
