@@ -108,9 +108,30 @@ void Session::changed(State state) {
 }
 
 void Session::updated() {
+    printHosts();
     if (m_controller.state() == State::Joining)
         printJoin();
     printWarnings();
+}
+
+/// A line for each step of a host that is not this machine.
+void Session::printHosts() {
+    using Stage = run::HostProgress::Stage;
+    for (const run::HostProgress& progress : m_controller.hostProgress()) {
+        Stage& known = m_stages[progress.host];
+        if (!progress.isRemote || known == progress.stage)
+            continue;
+        known = progress.stage;
+        const char* host = progress.host.c_str();
+        if (known == Stage::Connecting)
+            std::fprintf(m_out, "%s: connecting\n", host);
+        else if (known == Stage::Deploying)
+            std::fprintf(m_out, "%s: sending the worker program, %.1f MiB\n", host,
+                         static_cast<double>(progress.total) / (1 << 20));
+        else if (known == Stage::Ready)
+            std::fprintf(m_out, "%s: ready\n", host);
+    }
+    std::fflush(m_out);
 }
 
 void Session::printJoin() {

@@ -11,6 +11,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ private:
     int conclude();
     void printOutput(const QString& task, const QString& line, std::FILE* to);
     bool isCommand() const;
+    void printHosts();
     void printJoin();
     void printWarnings();
     void printLastWords(const std::string& task) const;
@@ -47,7 +49,8 @@ private:
     std::FILE* m_out; ///< for people
     Hosts m_hosts;
     run::RunController m_controller;
-    std::vector<std::string> m_missing; ///< as printed last
+    std::vector<std::string> m_missing;                       ///< as printed last
+    std::map<std::string, run::HostProgress::Stage> m_stages; ///< of hosts, as printed last
     std::uint64_t m_logSeen = 0;
     int m_interrupts = 0;
 };

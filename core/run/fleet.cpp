@@ -80,10 +80,31 @@ Fleet::Fleet(const HostFactory& factory, const cluster::ClusterSpec& cluster, cl
                 entry->host = std::move(*host);
             else
                 entry->whyNot = host.error();
+            if (entry->host)
+                QObject::connect(entry->host.get(), &remote::Host::stageChanged, entry->host.get(),
+                                 [this, name = entry->key](remote::HostStage stage,
+                                                           std::int64_t done, std::int64_t total) {
+                                     noteStage(name, stage, done, total);
+                                 });
             at = m_entries.insert(m_entries.end(), std::move(entry));
         }
         (*at)->tasks.push_back(worker.task.text());
+        m_progress.push_back({worker.task.text(), (*at)->name, worker.address, !(*at)->isLocal});
     }
+}
+
+void Fleet::noteStage(const std::string& key, remote::HostStage stage, std::int64_t done,
+                      std::int64_t total) {
+    for (const auto& entry : m_entries)
+        for (HostProgress& progress : m_progress)
+            if (entry->key == key &&
+                std::count(entry->tasks.begin(), entry->tasks.end(), progress.task)) {
+                progress.stage = stage;
+                progress.done = done;
+                progress.total = total;
+            }
+    if (m_progressChanged)
+        m_progressChanged();
 }
 
 Fleet::~Fleet() = default;

@@ -11,6 +11,7 @@
 #include "core/cluster/validation.h"
 #include "core/remote/host.h"
 #include "core/run/host_factory.h"
+#include "core/run/host_progress.h"
 #include "core/run/push_folder.h"
 #include "core/run/run_record.h"
 
@@ -47,6 +48,9 @@ public:
     /// Tasks whose host the factory could not make, and why.
     std::vector<std::pair<std::string, Error>> unreachableTasks() const;
     std::string hostNameOf(const std::string& task) const;
+    /// Of every task, in rank order; `changed` is called when one of them moved on.
+    const std::vector<HostProgress>& progress() const { return m_progress; }
+    void onProgress(std::function<void()> changed) { m_progressChanged = std::move(changed); }
     /// Whether the task's host may be out of reach for a while without anything being wrong there.
     bool isRemote(const std::string& task) const;
 
@@ -92,6 +96,8 @@ private:
     struct Launch;
     class FolderPush; ///< to one host
 
+    void noteStage(const std::string& key, remote::HostStage stage, std::int64_t done,
+                   std::int64_t total);
     Entry* entryOf(const std::string& task) const;
     Cause causeOf(const Entry& entry, const std::string& task, const Error& error) const;
     void prepareHost(Entry& entry, std::shared_ptr<Batch> batch);
@@ -99,6 +105,8 @@ private:
     void supervise(std::shared_ptr<Launch> launch, const TaskStart& task);
 
     std::vector<std::unique_ptr<Entry>> m_entries;
+    std::vector<HostProgress> m_progress;
+    std::function<void()> m_progressChanged;
     std::vector<cluster::Worker> m_tasks; ///< that are started, in order
     bool m_isPrepared = false;
 };

@@ -323,6 +323,10 @@ const RunRecord& RunController::record() const {
     return m_d->record;
 }
 
+std::vector<HostProgress> RunController::hostProgress() const {
+    return m_d->fleet ? m_d->fleet->progress() : std::vector<HostProgress>();
+}
+
 const metrics::Store& RunController::store() const {
     return m_d->store;
 }

@@ -12,6 +12,7 @@
 #include "core/cluster/cluster_spec.h"
 #include "core/metrics/store.h"
 #include "core/run/host_factory.h"
+#include "core/run/host_progress.h"
 #include "core/run/run_record.h"
 
 #include <QObject>
@@ -20,6 +21,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace lockstep::run {
 
@@ -62,6 +64,8 @@ public:
     /// Empty id before Deploying.
     const RunRecord& record() const;
     const metrics::Store& store() const;
+    /// Of every task in rank order, once the hosts are being prepared; updated() tells of changes.
+    std::vector<HostProgress> hostProgress() const;
     /// Another program writes the run folder; stop() works nevertheless.
     bool isReadOnly() const;
     /// All that the workers had written when attach() began has been read.

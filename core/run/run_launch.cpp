@@ -52,6 +52,7 @@ void RunController::Private::validated(PreflightResult result) {
     sayWhatGoesAlong();
     setState(State::PreparingHosts);
     fleet = std::make_unique<Fleet>(options.hosts, result.cluster, use());
+    fleet->onProgress([this] { updateLater(); });
     fleet->prepare([this](std::optional<Cause> failure) {
         if (!failure)
             return deploy();

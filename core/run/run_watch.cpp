@@ -69,6 +69,7 @@ void RunController::Private::takeOver() {
     mode = Watch::Write;
     setState(State::PreparingHosts);
     fleet = std::make_unique<Fleet>(options.hosts, cluster::ClusterSpec(record.cluster), use());
+    fleet->onProgress([this] { updateLater(); });
     fleet->prepare([this](std::optional<Cause> failure) { attachPrepared(std::move(failure)); });
 }
 

@@ -39,6 +39,10 @@ const run::RunRecord& ControllerSession::record() const {
 const metrics::Store& ControllerSession::store() const {
     return m_controller.store();
 }
+std::vector<run::HostProgress> ControllerSession::hostProgress() const {
+    return m_controller.hostProgress();
+}
+
 bool ControllerSession::isReadOnly() const {
     return m_controller.isReadOnly();
 }

@@ -20,6 +20,7 @@ public:
     const Problems& problems() const override;
     const run::RunRecord& record() const override;
     const metrics::Store& store() const override;
+    std::vector<run::HostProgress> hostProgress() const override;
     bool isReadOnly() const override;
     bool isCaughtUp() const override;
 

@@ -32,6 +32,8 @@ public:
     virtual const Problems& problems() const = 0;
     virtual const run::RunRecord& record() const = 0;
     virtual const metrics::Store& store() const = 0;
+    /// Of every task's host, while the run starts or is looked for again.
+    virtual std::vector<run::HostProgress> hostProgress() const { return {}; }
     virtual bool isReadOnly() const { return false; }
     virtual bool isCaughtUp() const { return true; }
 

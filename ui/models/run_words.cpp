@@ -114,6 +114,25 @@ Words wordsOf(run::RunStatus status) {
     return {};
 }
 
+std::optional<Words> wordsOf(const run::HostProgress& progress) {
+    using Stage = run::HostProgress::Stage;
+    switch (progress.stage) {
+    case Stage::Connecting:
+        return Words{QObject::tr("connecting"), Mood::Busy};
+    case Stage::Asking:
+        return Words{QObject::tr("waits for your answer"), Mood::Slow};
+    case Stage::Deploying:
+        return Words{QObject::tr("sending the worker, %1 %").arg(progress.percent()), Mood::Busy};
+    case Stage::Ready:
+        return Words{QObject::tr("ready"), Mood::Busy};
+    case Stage::Reconnecting:
+        return Words{QObject::tr("out of sight, connecting again"), Mood::Slow};
+    case Stage::Idle:
+        break;
+    }
+    return std::nullopt;
+}
+
 Words wordsOf(const std::string& task, const metrics::Store& store, run::State state) {
     // A killed worker says nothing itself: the others do.
     for (const auto* other : store.workers())

@@ -5,6 +5,7 @@
 // functions over a store and a state. GUI thread.
 
 #include "core/metrics/store.h"
+#include "core/run/host_progress.h"
 #include "core/run/run_record.h"
 
 #include <QString>
@@ -24,6 +25,8 @@ struct Words {
 
 Words wordsOf(run::State state);
 Words wordsOf(run::RunStatus status);
+/// Of a host on the way to being ready; nothing where there is nothing to say.
+std::optional<Words> wordsOf(const run::HostProgress& progress);
 /// Of one worker; `store` tells what the others say about it.
 Words wordsOf(const std::string& task, const metrics::Store& store, run::State state);
 

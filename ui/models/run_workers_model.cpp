@@ -32,13 +32,26 @@ QList<RunWorkersModel::Row> RunWorkersModel::read() const {
                    std::find(missing.begin(), missing.end(), task) != missing.end();
         });
     };
+    const auto hosts = m_session->hostProgress();
     const auto add = [&](const std::string& task, const std::string& host,
                          const std::string& address) {
-        rows.append({text(task), text(host), text(address),
-                     wordsOf(task, store, m_session->state()), isWaitedFor(task)});
+        Words words = wordsOf(task, store, m_session->state());
+        const auto progress = std::find_if(hosts.begin(), hosts.end(),
+                                           [&](const auto& each) { return each.task == task; });
+        // The host speaks until its worker does, and when it is out of sight.
+        const metrics::Worker* worker = store.worker(task);
+        const bool isAway =
+            progress != hosts.end() && progress->stage == run::HostProgress::Stage::Reconnecting;
+        if (progress != hosts.end() && m_session->state() < run::State::Stopping &&
+            (isAway || !worker || !worker->started))
+            words = wordsOf(*progress).value_or(words);
+        rows.append({text(task), text(host), text(address), words, isWaitedFor(task)});
     };
     for (const auto& place : m_session->record().tasks)
         add(place.task, place.hostName, place.address);
+    if (m_session->record().tasks.empty())
+        for (const auto& progress : hosts)
+            add(progress.task, progress.host, progress.address);
     for (const metrics::Worker* worker : workers)
         if (!m_session->record().find(worker->task))
             add(worker->task, worker->started ? worker->started->host : std::string(),

@@ -148,6 +148,41 @@ private Q_SLOTS:
         QVERIFY(reset.isEmpty());
     }
 
+    void showsHostsUntilTheirWorkersSpeak() {
+        using Stage = run::HostProgress::Stage;
+        MadeUpSession session;
+        session.setState(run::State::PreparingHosts);
+        session.m_hosts = {{"worker:0", "n0", "10.0.0.1:2222", true, Stage::Ready},
+                           {"worker:1", "n1", "10.0.0.2:2222", true, Stage::Deploying, 40, 100}};
+        RunWorkersModel model;
+        const Tester tester(&model, kFatal);
+        model.setSession(&session);
+        QCOMPARE(model.rowCount(), 2);
+        QCOMPARE(model.index(0).data(RunWorkersModel::StateRole).toString(),
+                 QStringLiteral("ready"));
+        QVERIFY(model.index(1)
+                    .data(RunWorkersModel::StateRole)
+                    .toString()
+                    .contains(QStringLiteral("40 %")));
+        QCOMPARE(model.index(1).data(RunWorkersModel::HostRole).toString(), QStringLiteral("n1"));
+        // The worker speaks for itself, until its host is out of sight.
+        session.m_record = madeUpRecord(2);
+        session.setState(run::State::Training);
+        wire::Started started;
+        started.task = "worker:1";
+        started.rank = 1;
+        session.m_store.add("worker:1", 1, {1, started});
+        model.refresh();
+        QCOMPARE(model.index(1).data(RunWorkersModel::StateRole).toString(),
+                 QStringLiteral("started"));
+        session.m_hosts[1].stage = Stage::Reconnecting;
+        model.refresh();
+        QVERIFY(model.index(1)
+                    .data(RunWorkersModel::StateRole)
+                    .toString()
+                    .contains(QStringLiteral("sight")));
+    }
+
     void runWorkersBlameTheKilledOneAndNotItsWitnesses() {
         MadeUpSession session;
         session.m_record = madeUpRecord(3);

@@ -20,11 +20,13 @@ public:
     const Problems& problems() const override { return m_problems; }
     const run::RunRecord& record() const override { return m_record; }
     const metrics::Store& store() const override { return m_store; }
+    std::vector<run::HostProgress> hostProgress() const override { return m_hosts; }
 
     void setState(run::State state);
     run::RunRecord m_record;
     metrics::Store m_store;
     Problems m_problems;
+    std::vector<run::HostProgress> m_hosts;
 
 private:
     run::State m_state = run::State::Idle;
