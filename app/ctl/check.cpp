@@ -103,16 +103,14 @@ void printMatrix(const CheckReport& report) {
     printTable(rows);
 }
 
-void printFindings(const CheckReport& report, std::FILE* out) {
+void printFindings(const CheckReport& report) {
     constexpr const char* kNames[] = {"error", "warning", "note"};
     for (const run::CheckFinding& finding : report.findings) {
-        const std::string subject = finding.peer.empty()   ? finding.task
-                                    : finding.task.empty() ? "-> " + finding.peer
-                                                           : finding.task + " -> " + finding.peer;
-        std::fprintf(out, "%s: %s%s%s\n", kNames[static_cast<std::size_t>(finding.kind)],
-                     subject.c_str(), subject.empty() ? "" : ": ", finding.what.c_str());
+        const std::string subject = run::subjectOf(finding);
+        std::printf("%s: %s%s%s\n", kNames[static_cast<std::size_t>(finding.kind)], subject.c_str(),
+                    subject.empty() ? "" : ": ", finding.what.c_str());
         if (!finding.todo.empty())
-            std::fprintf(out, "    %s\n", finding.todo.c_str());
+            std::printf("    %s\n", finding.todo.c_str());
     }
 }
 
@@ -154,7 +152,7 @@ int run(const Words& words) {
         std::printf("\n");
         printMatrix(report);
         std::printf("\n");
-        printFindings(report, stdout);
+        printFindings(report);
         std::printf("%d errors, %d warnings, in %.1f s\n", report.count(run::FindingKind::Error),
                     report.count(run::FindingKind::Warning), report.seconds);
     }
@@ -164,16 +162,6 @@ int run(const Words& words) {
 }
 
 } // namespace
-
-int checkFirst(const cluster::ClusterSpec& spec) {
-    Hosts hosts;
-    run::ClusterCheck check(hosts.factory(), spec);
-    wait(check);
-    printFindings(check.report(), stderr);
-    if (check.report().count(run::FindingKind::Error) > 0)
-        return kWrongInput;
-    return check.report().isComplete ? kDone : kFailed;
-}
 
 const Command kCheckCommand = {"check", "see whether the hosts of a cluster can train together",
                                kHelp, &run};

@@ -5,8 +5,6 @@
 // 0 done, 1 the run failed or was stopped, 2 the input was wrong or something was found before a
 // worker started.
 
-#include "core/cluster/cluster_spec.h"
-
 #include <string>
 #include <vector>
 
@@ -27,9 +25,6 @@ struct Command {
 
 /// In the order in which they are listed.
 const std::vector<Command>& commands();
-
-/// check.cpp: checks before a launch, findings on standard error; kWrongInput refuses it.
-int checkFirst(const cluster::ClusterSpec& spec);
 
 // One file each.
 extern const Command kAttachCommand;

@@ -14,6 +14,7 @@ class Hosts {
 public:
     Hosts();
 
+    Prompts& prompts() { return m_prompts; }
     run::HostFactory factory() { return run::defaultHosts({}, &m_client); }
 
 private:

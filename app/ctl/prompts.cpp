@@ -95,10 +95,21 @@ ssh::Prompter::QuestionId Prompts::ask(const Question& question, Done done) {
         QTimer::singleShot(0, this, [done] { done(std::nullopt); });
         return id;
     }
-    m_waiting.push_back({id, question, std::move(done), {}});
+    m_waiting.push_back({id, question, std::move(done), {}, {}});
     if (m_waiting.size() == 1)
         QTimer::singleShot(0, this, &Prompts::showNext);
     return id;
+}
+
+void Prompts::confirm(const QString& text, std::function<void(std::optional<bool>)> done) {
+    if (m_terminal < 0) {
+        QTimer::singleShot(0, this, [done] { done(std::nullopt); });
+        return;
+    }
+    m_waiting.push_back(
+        {++m_last, {}, [done](const auto& answer) { done(answer.has_value()); }, {}, text});
+    if (m_waiting.size() == 1)
+        QTimer::singleShot(0, this, &Prompts::showNext);
 }
 
 void Prompts::withdraw(QuestionId id) {
@@ -116,7 +127,9 @@ void Prompts::showNext() {
     if (m_waiting.empty())
         return;
     const Question& question = m_waiting.front().question;
-    if (question.kind == Question::Kind::HostKey) {
+    if (const QString& own = m_waiting.front().own; !own.isEmpty()) {
+        say(own + QStringLiteral(" (yes/no) "));
+    } else if (question.kind == Question::Kind::HostKey) {
         say(QStringLiteral("\nThe host key of %1%2 is not known.\n%3 %4\n")
                 .arg(question.host, hopOf(question), question.keyType, question.fingerprint));
         for (const QString& note : question.notes)
@@ -167,7 +180,7 @@ void Prompts::lineCame() {
     if (m_isHidden)
         say(QStringLiteral("\n"));
     setEcho(true);
-    if (shown.question.kind == Question::Kind::HostKey)
+    if (shown.question.kind == Question::Kind::HostKey || !shown.own.isEmpty())
         return finish(reply.trimmed() == u"yes" ? std::optional(ssh::Answer{}) : std::nullopt);
     shown.replies += reply;
     if (shown.replies.size() < shown.question.prompts.size())

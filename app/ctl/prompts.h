@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
 #pragma once
-// The questions of SSH connections at the terminal, one after the other; declined where there is no
-// terminal. Secrets are read without echo and kept nowhere here.
+// Questions at the terminal, of SSH connections and of our own, one after the other; declined where
+// there is no terminal. Secrets are read without echo and kept nowhere here.
 
 #include "core/ssh/prompter.h"
 
@@ -21,6 +21,8 @@ public:
 
     QuestionId ask(const ssh::Question& question, Done done) override;
     void withdraw(QuestionId id) override;
+    /// A question of our own, answered by yes or no; no, told apart, where there is no terminal.
+    void confirm(const QString& text, std::function<void(std::optional<bool>)> done);
 
 private:
     struct Waiting {
@@ -28,6 +30,7 @@ private:
         ssh::Question question;
         Done done;
         QStringList replies;
+        QString own; ///< a question of ours: yes or no
     };
 
     void showNext();

@@ -20,7 +20,8 @@ constexpr const char* kHelp =
     "  --set PATH=VALUE  changes the job for this run: parts of the path by dots, places in\n"
     "                    arrays by number, the value JSON or else text, e.g. fit.epochs=3;\n"
     "                    may be given several times\n"
-    "  --check           check the hosts first (see check); errors refuse the launch\n"
+    "  --yes             launch in spite of warnings of the check of the hosts (see check)\n"
+    "  --no-check        do not check hosts that are not this machine before the launch\n"
     "  --detach          return as soon as the workers are started; see attach\n"
     "  --json            end with one line of JSON: run, status, workers, epochs, final, digest,\n"
     "                    samples_per_second, step_ms, and failure where it failed\n\n"
@@ -81,7 +82,7 @@ int refuse(const Error& error, bool json) {
 }
 
 int run(const Words& words) {
-    const auto options = Options::parse(words, {{"--json", "--detach", "--check"},
+    const auto options = Options::parse(words, {{"--json", "--detach", "--yes", "--no-check"},
                                                 {"--cluster", "--local", "--set"},
                                                 1,
                                                 "JOB, a job file,"});
@@ -90,12 +91,8 @@ int run(const Words& words) {
     auto request = requestFrom(*options);
     if (!request)
         return refuse(request.error(), options->has("--json"));
-    if (options->has("--check"))
-        if (const int found = checkFirst(cluster::ClusterSpec(request->cluster)); found != kDone)
-            return refuse({found == kWrongInput ? Code::Unreachable : Code::Cancelled,
-                           "The check of the hosts stands against a launch.",
-                           {}},
-                          options->has("--json"));
+    request->checks = !options->has("--no-check");
+    request->acceptsWarnings = options->has("--yes");
     Session session({options->has("--json"), options->has("--detach")});
     session.controller().launch(std::move(*request));
     return session.exec();

@@ -50,6 +50,7 @@ Session::Session(SessionOptions options)
     connect(&m_controller, &RunController::placed, this, &Session::placed);
     connect(&m_controller, &RunController::stateChanged, this, &Session::changed);
     connect(&m_controller, &RunController::updated, this, &Session::updated);
+    connect(&m_controller, &RunController::confirmationWanted, this, &Session::confirm);
     connect(&m_controller, &RunController::outputReceived, this,
             [this](const QString& task, const QString& line) { printOutput(task, line, m_out); });
     connect(&m_controller, &RunController::errorOutputReceived, this,
@@ -94,8 +95,9 @@ void Session::placed() {
 }
 
 void Session::changed(State state) {
-    if (state == State::PreparingHosts)
-        printProblems(m_controller.problems()); // warnings; errors are printed at the end
+    printNewProblems();
+    if (state == State::Checking)
+        std::fprintf(m_out, "Checking the hosts.\n");
     if (state == State::Training)
         std::fprintf(m_out,
                      isCommand() ? "All %zu programs are started.\n"
@@ -105,6 +107,25 @@ void Session::changed(State state) {
         std::fprintf(m_out, "Ending what still runs.\n");
     if (m_options.detach && (state == State::Joining || state == State::Training))
         m_controller.detach();
+}
+
+/// Warnings as they are found; errors come last, with the refusal.
+void Session::printNewProblems() {
+    const Problems& all = m_controller.problems();
+    printProblems(
+        Problems(all.begin() + static_cast<std::ptrdiff_t>(m_problemsPrinted), all.end()));
+    m_problemsPrinted = all.size();
+}
+
+void Session::confirm() {
+    printNewProblems();
+    m_hosts.prompts().confirm(
+        QStringLiteral("Launch in spite of this?"), [this](std::optional<bool> answer) {
+            if (!answer)
+                std::fprintf(stderr, "There is no terminal to ask you. --yes launches in spite of "
+                                     "warnings.\n");
+            m_controller.confirm(answer.value_or(false));
+        });
 }
 
 void Session::updated() {
@@ -119,7 +140,8 @@ void Session::printHosts() {
     using Stage = run::HostProgress::Stage;
     for (const run::HostProgress& progress : m_controller.hostProgress()) {
         Stage& known = m_stages[progress.host];
-        if (!progress.isRemote || known == progress.stage)
+        const bool isLooking = progress.stage == Stage::Deploying && progress.total == 0;
+        if (!progress.isRemote || known == progress.stage || isLooking)
             continue;
         known = progress.stage;
         const char* host = progress.host.c_str();
@@ -202,7 +224,7 @@ int Session::conclude() {
     const run::RunRecord& record = m_controller.record();
     const State state = m_controller.state();
     if (state == State::Refused) {
-        printProblems(m_controller.problems());
+        printNewProblems();
     } else if (state == State::Detached) {
         if (m_interrupts > 1)
             std::fprintf(m_out, "The workers were left as they are.\n");

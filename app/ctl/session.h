@@ -35,10 +35,12 @@ private:
     void placed();
     void changed(run::State state);
     void updated();
+    void confirm();
     void interrupted();
     int conclude();
     void printOutput(const QString& task, const QString& line, std::FILE* to);
     bool isCommand() const;
+    void printNewProblems();
     void printHosts();
     void printJoin();
     void printWarnings();
@@ -51,6 +53,7 @@ private:
     run::RunController m_controller;
     std::vector<std::string> m_missing;                       ///< as printed last
     std::map<std::string, run::HostProgress::Stage> m_stages; ///< of hosts, as printed last
+    std::size_t m_problemsPrinted = 0;
     std::uint64_t m_logSeen = 0;
     int m_interrupts = 0;
 };

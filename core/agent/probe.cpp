@@ -21,10 +21,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <sstream>
+#include <thread>
 
 namespace lockstep::agent {
 
@@ -196,6 +201,25 @@ void fillAccount(HostProbe& probe) {
     probe.lingers = std::filesystem::exists("/var/lib/systemd/linger/" + probe.user);
 }
 
+/// Tasks that are running or ready to, the fewest of a few looks so that a moment does not count.
+std::int64_t runningTasks() {
+    constexpr int kLooks = 5;
+    constexpr auto kBetween = std::chrono::milliseconds(20);
+    std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+    for (int look = 0; look < kLooks; ++look) {
+        if (look > 0)
+            std::this_thread::sleep_for(kBetween);
+        // "0.20 0.18 0.12 3/310 4711"
+        double average = 0;
+        long long running = 0;
+        if (std::sscanf(firstLine("/proc/loadavg").c_str(), "%lf %lf %lf %lld/", &average, &average,
+                        &average, &running) != 4)
+            return 0;
+        fewest = std::min(fewest, static_cast<std::int64_t>(running) - 1);
+    }
+    return std::max<std::int64_t>(fewest, 0);
+}
+
 } // namespace
 
 std::vector<NetworkInterface> interfacesOfHost() {
@@ -263,6 +287,8 @@ HostProbe probe(const ProbeRequest& request) {
         probe.cores = usableCores();
         fillMemory(probe);
         probe.load = std::atof(firstLine("/proc/loadavg").c_str());
+        if (probe.load > static_cast<double>(probe.cores))
+            probe.running = runningTasks();
         probe.diskFreeBytes = diskFree(request.folder);
         probe.interfaces = interfacesOfHost();
         probe.defaultInterface = defaultInterface();

@@ -45,7 +45,7 @@ void each(V& visit, T& o) requires std::is_same_v<std::remove_const_t<T>, HostPr
     visit("architecture", o.architecture), visit("kernel", o.kernel), visit("system", o.system);
     visit("libc", o.libc), visit("user", o.user), visit("shell", o.shell), visit("cores", o.cores);
     visit("memory_bytes", o.memoryBytes), visit("available_bytes", o.availableBytes);
-    visit("load", o.load), visit("disk_free_bytes", o.diskFreeBytes);
+    visit("load", o.load), visit("running", o.running), visit("disk_free_bytes", o.diskFreeBytes);
     visit("interfaces", o.interfaces), visit("default_interface", o.defaultInterface);
     visit("gpu_state", o.gpuState), visit("gpu_words", o.gpuWords), visit("gpus", o.gpus);
     visit("driver", o.driver), visit("cuda", o.cuda), visit("nccl", o.nccl);

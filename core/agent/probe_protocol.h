@@ -70,7 +70,8 @@ struct HostProbe {
     std::int64_t cores = 0;       ///< usable by this process: affinity and cgroup
     std::int64_t memoryBytes = 0; ///< total, or the cgroup's limit where lower
     std::int64_t availableBytes = 0;
-    double load = 0; ///< of one minute
+    double load = 0;          ///< of one minute
+    std::int64_t running = 0; ///< tasks that want a core now, without us; only where load > cores
     std::int64_t diskFreeBytes = 0;
     std::vector<NetworkInterface> interfaces;
     std::string defaultInterface; ///< of the default route, "" where there is none

@@ -92,7 +92,8 @@ void SshHost::Private::lost(const Error& error) {
 }
 
 void SshHost::Private::deploy(RequestId id) {
-    setStage(HostStage::Deploying);
+    if (!wasReady)
+        setStage(HostStage::Deploying);
     ask(id, helper::Kind::Place, json::Value::object({{"base", base.toStdString()}}),
         [this, id](const Result<helper::Frame>& answer) {
             if (!answer)

@@ -116,7 +116,9 @@ private:
                 host.name + " ends a user's programs when the last session ends "
                             "(KillUserProcesses): a run would end with the connection.",
                 "Run there: loginctl enable-linger " + host.probe.user);
-        if (host.probe.cores > 0 && host.probe.load > static_cast<double>(host.probe.cores))
+        // The load alone still tells of a run that has just ended.
+        if (host.probe.cores > 0 && host.probe.load > static_cast<double>(host.probe.cores) &&
+            host.probe.running >= host.probe.cores)
             add(Kind::Warning, "load", host.task, {},
                 host.name + " is busy: load " + fixed(host.probe.load, 1) + " on " +
                     std::to_string(host.probe.cores) + " cores. All workers would wait for it.",

@@ -65,6 +65,33 @@ std::string ownerWords(const agent::PortOwner& owner) {
     return owner.user.empty() ? "is in use" : "is in use by a process of " + owner.user;
 }
 
+Problems problemsOf(const CheckReport& report, const std::string& clusterFile,
+                    const std::function<bool(const std::string& task)>& isWanted) {
+    Problems problems;
+    for (const CheckFinding& finding : report.findings) {
+        if (finding.kind == FindingKind::Fact || !isWanted(finding.task) || !isWanted(finding.peer))
+            continue;
+        const std::string subject = subjectOf(finding);
+        Problem problem;
+        problem.severity = finding.kind == FindingKind::Error ? Severity::Error : Severity::Warning;
+        problem.file = clusterFile;
+        problem.message = (subject.empty() ? "" : subject + ": ") + finding.what;
+        problem.hint = finding.todo;
+        problems.push_back(std::move(problem));
+    }
+    if (!report.isComplete && !hasErrors(problems))
+        problems.push_back({Severity::Warning, clusterFile, "", 0,
+                            "The check of the hosts did not come to its end.", "",
+                            "See lockstepctl check, or the page Check."});
+    return problems;
+}
+
+std::string subjectOf(const CheckFinding& finding) {
+    return finding.peer.empty()   ? finding.task
+           : finding.task.empty() ? "-> " + finding.peer
+                                  : finding.task + " -> " + finding.peer;
+}
+
 std::string pairWords(const CheckReport& report, std::size_t from, std::size_t to) {
     const CheckedPair& pair = report.pair(from, to);
     if (pair.state != CheckedPair::State::Done || pair.isGood())

@@ -6,8 +6,10 @@
 
 #include "core/agent/probe_protocol.h"
 #include "core/base/json.h"
+#include "core/base/problem.h"
 #include "core/cluster/cluster_spec.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,6 +77,14 @@ struct CheckReport {
 
 /// Everything that hosts and pairs tell about the cluster, errors first. Pure.
 std::vector<CheckFinding> findingsOf(const cluster::ClusterSpec& spec, const CheckReport& report);
+
+/// "worker:0", "worker:0 -> worker:1", or empty: whom it is about.
+std::string subjectOf(const CheckFinding& finding);
+
+/// Errors and warnings of the report as problems of the cluster file, errors first; only those of
+/// tasks that `isWanted`, which also gets "". A check that did not come to its end is a warning.
+Problems problemsOf(const CheckReport& report, const std::string& clusterFile,
+                    const std::function<bool(const std::string& task)>& isWanted);
 
 /// One line per pair, "Names both, says what happened"; empty where it is good or not yet known.
 std::string pairWords(const CheckReport& report, std::size_t from, std::size_t to);

@@ -39,14 +39,21 @@ double secondsOf(std::chrono::milliseconds time) {
 struct Entry {
     std::string key;
     std::string base;
-    std::vector<std::size_t> tasks; ///< places in the report
-    std::unique_ptr<remote::Host> host;
+    std::vector<std::size_t> tasks;     ///< places in the report
+    std::shared_ptr<remote::Host> host; ///< others may go on with it
+    remote::Host::RequestId asked = 0;  ///< the request under way, or the last one
+    QObject context;                    ///< of what we hear from it
     remote::HostFacts facts;
     bool isReady = false;
     int clocksLeft = kClockExchanges;
     std::unique_ptr<remote::Stream> listener;
     std::size_t doorsLeft = 0; ///< whose state is not known yet
     std::unique_ptr<remote::Stream> dialler;
+
+    ~Entry() {
+        if (host)
+            host->cancel(asked);
+    }
 };
 
 struct ClusterCheck::Private {
@@ -135,7 +142,7 @@ void ClusterCheck::Private::makeEntries() {
             worker.isOnThisMachine() ? QSysInfo::machineHostName().toStdString() : worker.sshText();
         host.address = worker.address;
         report.hosts.push_back(host);
-        const std::string key = json::dump(worker.ssh) + worker.base;
+        const std::string key = hostKey(worker);
         auto at = std::find_if(entries.begin(), entries.end(),
                                [&](const auto& entry) { return entry->key == key; });
         if (at == entries.end()) {
@@ -197,7 +204,7 @@ void ClusterCheck::Private::settle(Entry& entry, const Error& error) {
 
 void ClusterCheck::Private::prepare(Entry& entry) {
     setState(entry, HostState::Connecting, "connecting");
-    connect(entry.host.get(), &remote::Host::stageChanged, q,
+    connect(entry.host.get(), &remote::Host::stageChanged, &entry.context,
             [this, &entry](remote::HostStage now, std::int64_t done, std::int64_t all) {
                 if (now == remote::HostStage::Asking)
                     setState(entry, HostState::Connecting, "waiting for an answer of yours");
@@ -214,11 +221,11 @@ void ClusterCheck::Private::prepare(Entry& entry) {
             report.hosts[place].base = facts->machinePath().toStdString();
         probe(entry);
     };
-    entry.host->deploy(
+    entry.asked = entry.host->deploy(
         [this, &entry, prepared](Result<QString> version) {
             if (!version)
                 return settle(entry, version.error());
-            entry.host->prepare(QString::fromStdString(entry.base), prepared);
+            entry.asked = entry.host->prepare(QString::fromStdString(entry.base), prepared);
         },
         options.deploy);
 }
@@ -232,7 +239,7 @@ void ClusterCheck::Private::probe(Entry& entry) {
         if (const auto address = cluster::Address::parse(host.address);
             address && address->isName() && names.insert(address->host).second)
             request.names.push_back(address->host);
-    entry.host->run(
+    entry.asked = entry.host->run(
         entry.facts.worker({QStringLiteral("probe")}), bytes(agent::encode(request)),
         [this, &entry](Result<remote::Output> output) {
             const auto reply = output ? agent::decodeHostProbe(output->out.trimmed().toStdString())
@@ -255,7 +262,7 @@ void ClusterCheck::Private::askClock(Entry& entry) {
     const double sent = Clock::system().utcSeconds();
     const auto took = std::make_shared<QElapsedTimer>();
     took->start();
-    entry.host->run(
+    entry.asked = entry.host->run(
         entry.facts.worker({QStringLiteral("probe")}), bytes(agent::encode(request)),
         [this, &entry, sent, took](Result<remote::Output> output) {
             const double trip = static_cast<double>(took->nsecsElapsed()) * 1e-9;

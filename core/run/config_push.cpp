@@ -57,7 +57,7 @@ struct ConfigPush::Private {
     struct Entry {
         std::string key;
         std::string base;
-        std::unique_ptr<remote::Host> host;
+        std::shared_ptr<remote::Host> host;
         std::vector<std::size_t> tasks;
     };
 
@@ -112,7 +112,7 @@ void ConfigPush::Private::makeEntries() {
         result.task = worker.task.text();
         result.host =
             worker.isOnThisMachine() ? QSysInfo::machineHostName().toStdString() : worker.sshText();
-        const std::string key = json::dump(worker.ssh) + worker.base;
+        const std::string key = hostKey(worker);
         auto at = std::find_if(entries.begin(), entries.end(),
                                [&](const auto& entry) { return entry->key == key; });
         if (at == entries.end()) {

@@ -66,7 +66,7 @@ std::vector<cluster::Worker> tasksOf(const cluster::ClusterSpec& cluster, cluste
 Fleet::Fleet(const HostFactory& factory, const cluster::ClusterSpec& cluster, cluster::Use use)
     : m_tasks(tasksOf(cluster, use)) {
     for (const cluster::Worker& worker : m_tasks) {
-        const std::string key = json::dump(worker.ssh) + worker.base;
+        const std::string key = hostKey(worker);
         auto at = std::find_if(m_entries.begin(), m_entries.end(),
                                [&](const auto& entry) { return entry->key == key; });
         if (at == m_entries.end()) {
@@ -137,6 +137,16 @@ bool Fleet::isRemote(const std::string& task) const {
 
 Cause Fleet::causeOf(const Entry& entry, const std::string& task, const Error& error) const {
     return {task, entry.name, describe(error), error.code};
+}
+
+HostFactory Fleet::hosts() const {
+    return [this](const cluster::Worker& worker) -> Result<std::shared_ptr<remote::Host>> {
+        const Entry* entry = entryOf(worker.task.text());
+        if (!entry)
+            return Error{Code::NotFound, "This task has no part in the run.", worker.task.text()};
+        return entry->host ? Result(entry->host)
+                           : Result<std::shared_ptr<remote::Host>>(entry->whyNot);
+    };
 }
 
 void Fleet::prepare(Finished done) {

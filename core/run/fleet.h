@@ -54,6 +54,10 @@ public:
     /// Whether the task's host may be out of reach for a while without anything being wrong there.
     bool isRemote(const std::string& task) const;
 
+    /// The hosts of this fleet as they are connected, for others to ask too. Whoever holds one of
+    /// them ends its requests before the fleet goes.
+    HostFactory hosts() const;
+
     /// The worker program is there, and a folder for our files.
     void prepare(Finished done);
     bool isPrepared() const { return m_isPrepared; }

@@ -34,12 +34,16 @@ Result<ssh::Destination> destinationOf(const json::Value& ssh) {
     return destination;
 }
 
+std::string hostKey(const cluster::Worker& worker) {
+    return json::dump(worker.ssh) + worker.base;
+}
+
 HostFactory defaultHosts(const QString& workerProgram, ssh::SshClient* client) {
     return [workerProgram,
-            client](const cluster::Worker& worker) -> Result<std::unique_ptr<remote::Host>> {
-        std::unique_ptr<remote::Host> host;
+            client](const cluster::Worker& worker) -> Result<std::shared_ptr<remote::Host>> {
+        std::shared_ptr<remote::Host> host;
         if (worker.isOnThisMachine()) {
-            host = std::make_unique<remote::LocalHost>(workerProgram);
+            host = std::make_shared<remote::LocalHost>(workerProgram);
             return host;
         }
         if (!client)
@@ -50,7 +54,7 @@ HostFactory defaultHosts(const QString& workerProgram, ssh::SshClient* client) {
         auto bundle = remote::readBundle(remote::defaultBundleFolder());
         if (!bundle)
             return bundle.error();
-        host = std::make_unique<remote::SshHost>(client->connectionTo(*destination),
+        host = std::make_shared<remote::SshHost>(client->connectionTo(*destination),
                                                  std::move(*bundle),
                                                  QString::fromStdString(worker.base));
         return host;

@@ -14,10 +14,13 @@
 
 namespace lockstep::run {
 
-/// The host of a worker, or why there is no way to it. Workers with the same `ssh` and base share
-/// the one that the first of them gives.
+/// The host of a worker, or why there is no way to it. Workers with the same hostKey() share the
+/// one that the first of them gives.
 using HostFactory =
-    std::function<Result<std::unique_ptr<remote::Host>>(const cluster::Worker& worker)>;
+    std::function<Result<std::shared_ptr<remote::Host>>(const cluster::Worker& worker)>;
+
+/// Equal for workers that stand on one machine below one base folder.
+std::string hostKey(const cluster::Worker& worker);
 
 /// LocalHost for workers on this machine, with `workerProgram` as there; SshHost for others, over
 /// connections of `client`, which must outlive them. Without a client only this machine is reached.

@@ -45,7 +45,7 @@ private:
     void finishLater();
 
     std::string m_root;
-    std::unique_ptr<remote::Host> m_host;
+    std::shared_ptr<remote::Host> m_host;
     bool m_isReady = false;
     remote::HostFacts m_facts;
     remote::Host::RequestId m_request = 0;

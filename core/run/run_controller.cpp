@@ -140,6 +140,7 @@ void RunController::Private::applyStop() {
     if (hasWorkers(state))
         return beginStop();
     preflight.reset();
+    check.reset();
     fleet.reset();
     abandonFolder();
     finish(State::Stopped);
@@ -293,6 +294,11 @@ void RunController::launch(LaunchRequest request) {
 void RunController::attach(const std::string& runId) {
     Q_ASSERT(m_d->state == State::Idle);
     m_d->attach(runId);
+}
+
+void RunController::confirm(bool proceeds) {
+    QMetaObject::invokeMethod(
+        this, [this, proceeds] { m_d->confirmed(proceeds); }, Qt::QueuedConnection);
 }
 
 void RunController::stop() {

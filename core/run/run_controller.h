@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
 #pragma once
-// One run from its launch to its end, or from attaching to it: checks, deploys, launches, watches,
-// stops what is left after a failure and brings the model home. The same for local workers and for
-// hosts behind SSH.
-// Thread: one, with an event loop; nothing blocks it and everything happens later, by signals. A
-// controller serves one run: make a new one for the next.
+// One run from its launch to its end, or from attaching to it: prepares, checks, deploys, launches,
+// watches, stops what is left after a failure and brings the model home. The same for local workers
+// and for hosts behind SSH. Thread: one, with an event loop; nothing blocks it and everything
+// happens later, by signals. A controller serves one run: make a new one for the next.
 
 #include "core/base/clock.h"
 #include "core/base/problem.h"
@@ -30,6 +29,10 @@ struct LaunchRequest {
     std::string clusterFile; ///< for problems and the record; may be empty
     json::Value job;
     std::string jobFile; ///< relative model and data files start at its folder; may be empty
+    /// Whether hosts that are not this machine are checked before anything is sent to them: errors
+    /// refuse the launch, of warnings confirmationWanted() asks.
+    bool checks = true;
+    bool acceptsWarnings = false; ///< of the check: nobody is asked
 };
 
 struct ControllerOptions {
@@ -53,6 +56,8 @@ public:
     /// Once, from Idle: goes on where the record and the local copies stop. Follows read-only where
     /// another program has the folder; loads the copies where the run is over.
     void attach(const std::string& runId);
+    /// The answer to confirmationWanted(): goes on, or refuses the launch.
+    void confirm(bool proceeds);
     /// Ends every process of the run, TERM first and KILL after the grace time, and verifies it.
     void stop();
     /// Leaves the workers alone and ends in Detached; attach() continues.
@@ -79,6 +84,8 @@ Q_SIGNALS:
     void stateChanged(lockstep::run::State state);
     /// The tasks have places: record().tasks.
     void placed();
+    /// The check has warnings, the last of problems(). Everything waits for confirm() or stop().
+    void confirmationWanted();
     /// Something came into store(); at most once per turn of the event loop. Screens pull by timer.
     void updated();
     void caughtUp();

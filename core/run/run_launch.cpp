@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 namespace lockstep::run {
 
@@ -55,13 +56,49 @@ void RunController::Private::validated(PreflightResult result) {
     fleet->onProgress([this] { updateLater(); });
     fleet->prepare([this](std::optional<Cause> failure) {
         if (!failure)
-            return deploy();
+            return checkHosts();
         record.failure = failure;
         refuse({Severity::Error, request.clusterFile, "workers", 0,
                 "The host " + failure->host + " (for " + failure->task +
                     ") cannot be used: " + failure->reason,
                 "", ""});
     });
+}
+
+/// On the hosts as they are connected now. This machine alone was looked at already.
+void RunController::Private::checkHosts() {
+    const auto& hosts = fleet->progress();
+    if (!request.checks ||
+        std::none_of(hosts.begin(), hosts.end(), [](const auto& host) { return host.isRemote; }))
+        return deploy();
+    setState(State::Checking);
+    check = std::make_unique<ClusterCheck>(fleet->hosts(), cluster::ClusterSpec(request.cluster));
+    connect(check.get(), &ClusterCheck::done, q, [this] { checked(); });
+    check->start();
+}
+
+void RunController::Private::checked() {
+    const Problems found = problemsOf(check->report(), request.clusterFile, [this](const auto& t) {
+        return t.empty() || !fleet->hostNameOf(t).empty();
+    });
+    problems.insert(problems.end(), found.begin(), found.end());
+    if (hasErrors(found)) {
+        record.failure = Cause{"", "", "Refused by the check of the hosts: " + describe(found[0])};
+        return finish(State::Refused);
+    }
+    if (found.empty() || request.acceptsWarnings)
+        return deploy();
+    isAsking = true;
+    Q_EMIT q->confirmationWanted();
+}
+
+void RunController::Private::confirmed(bool proceeds) {
+    if (!std::exchange(isAsking, false) || state != State::Checking)
+        return;
+    if (proceeds)
+        return deploy();
+    record.failure = Cause{"", "", "Not launched, because of the warnings of the check."};
+    finish(State::Refused);
 }
 
 /// What of this machine a command gets: variables and a folder, told before anything is sent.

@@ -9,9 +9,10 @@ namespace lockstep::run {
 
 namespace {
 
-constexpr const char* kNames[] = {
-    "idle",      "validating", "preparing_hosts", "deploying", "launching", "joining", "training",
-    "finishing", "stopping",   "finished",        "failed",    "stopped",   "refused", "detached"};
+constexpr const char* kNames[] = {"idle",      "validating", "preparing_hosts", "checking",
+                                  "deploying", "launching",  "joining",         "training",
+                                  "finishing", "stopping",   "finished",        "failed",
+                                  "stopped",   "refused",    "detached"};
 
 struct Step {
     State from;
@@ -23,7 +24,9 @@ using enum State;
 constexpr Step kSteps[] = {
     {Idle, Validating},
     {Validating, PreparingHosts},
-    {PreparingHosts, Deploying},
+    {PreparingHosts, Checking},
+    {Checking, Deploying},
+    {PreparingHosts, Deploying}, // all on this machine
     {Deploying, Launching},
     {Launching, Joining},
     {Joining, Training},
@@ -33,6 +36,7 @@ constexpr Step kSteps[] = {
     {Idle, Refused},
     {Validating, Refused},
     {PreparingHosts, Refused},
+    {Checking, Refused},
     {Deploying, Refused},
     // Attaching: as writer, as reader, and to a run that is over.
     {Idle, PreparingHosts},
@@ -52,6 +56,7 @@ constexpr Step kSteps[] = {
     // The end on request or after a failure.
     {Validating, Stopped},
     {PreparingHosts, Stopped},
+    {Checking, Stopped},
     {Deploying, Stopped},
     {Launching, Stopping},
     {Joining, Stopping},

@@ -13,6 +13,7 @@ enum class State {
     Idle,
     Validating,     ///< cluster, job, model, data, ports, folders; nothing was started yet
     PreparingHosts, ///< the worker program and a folder on each host
+    Checking,       ///< hosts that are not this machine, and the ways between workers
     Deploying,      ///< job, data and model files, TF_CONFIG
     Launching,      ///< starting the workers
     Joining,        ///< they run and look for each other

@@ -79,7 +79,7 @@ private Q_SLOTS:
 
     void argumentsOnTheHostsShowNoContents() {
         const auto running = m_lab->startOnController(
-            {kCtl, "run", kJob, "--cluster", m_lab->home() + "/four.cluster.json", "--set",
+            {kCtl, "run", kJob, "--yes", "--cluster", m_lab->home() + "/four.cluster.json", "--set",
              "threads_per_worker=1", "--set", "fit.epochs=2000"});
         QByteArray seen;
         QTRY_VERIFY_WITH_TIMEOUT(
@@ -137,7 +137,7 @@ private:
                        m_lab->sshConfig().toUtf8() + '\n');
         qputenv("LOCKSTEP_SSH_CONFIG", config.toUtf8());
         return m_lab->startOnController(
-            {kCtl, "run", kJob, "--cluster", m_lab->home() + "/four.cluster.json", "--set",
+            {kCtl, "run", kJob, "--yes", "--cluster", m_lab->home() + "/four.cluster.json", "--set",
              "threads_per_worker=1", "--set",
              "fit.epochs=" + QString::number(400 + 120 * awaySeconds()), "--json"});
     }

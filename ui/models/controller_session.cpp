@@ -12,6 +12,8 @@ ControllerSession::ControllerSession(const run::ControllerOptions& options, QObj
     connect(&m_controller, &run::RunController::stateChanged, this, &RunSession::stateChanged);
     connect(&m_controller, &run::RunController::placed, this, &RunSession::stateChanged);
     connect(&m_controller, &run::RunController::caughtUp, this, &RunSession::stateChanged);
+    connect(&m_controller, &run::RunController::confirmationWanted, this,
+            &RunSession::confirmationWanted);
     connect(&m_controller, &run::RunController::done, this, &RunSession::done);
 }
 
@@ -20,6 +22,9 @@ void ControllerSession::launch(run::LaunchRequest request) {
 }
 void ControllerSession::attach(const QString& runId) {
     m_controller.attach(runId.toStdString());
+}
+void ControllerSession::confirm(bool proceeds) {
+    m_controller.confirm(proceeds);
 }
 void ControllerSession::stop() {
     m_controller.stop();

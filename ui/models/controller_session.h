@@ -14,6 +14,7 @@ public:
 
     void launch(run::LaunchRequest request) override;
     void attach(const QString& runId) override;
+    void confirm(bool proceeds) override;
     void stop() override;
     void detach() override;
     run::State state() const override;

@@ -58,6 +58,8 @@ void RunDesk::runPrimary() {
 
 void RunDesk::watch(RunSession* session) {
     connect(session, &RunSession::stateChanged, this, &RunDesk::stateChanged);
+    connect(session, &RunSession::confirmationWanted, this,
+            [this, session] { askAbout(session->problems()); });
     connect(session, &RunSession::done, this, [this, session] {
         Q_EMIT stateChanged();
         if (session != m_liveSession.get())
@@ -94,6 +96,27 @@ void RunDesk::launch() {
 void RunDesk::stop() {
     if (RunSession* session = live())
         session->stop();
+}
+
+void RunDesk::askAbout(const Problems& problems) {
+    m_asked.clear();
+    for (const Problem& problem : problems)
+        if (problem.severity == Severity::Warning && !m_accepted.count(describe(problem)))
+            m_asked.push_back(problem);
+    if (m_asked.empty())
+        confirm(true);
+    else
+        Q_EMIT confirmationWanted(m_asked);
+}
+
+void RunDesk::confirm(bool proceeds) {
+    RunSession* session = live();
+    if (!session)
+        return;
+    for (const Problem& problem : m_asked)
+        if (proceeds)
+            m_accepted.insert(describe(problem));
+    session->confirm(proceeds);
 }
 
 void RunDesk::open(const QString& runId) {

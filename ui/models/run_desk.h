@@ -7,6 +7,9 @@
 #include "ui/models/run_session.h"
 #include "ui/models/workspace.h"
 
+#include <set>
+#include <string>
+
 namespace lockstep::ui {
 
 enum class PrimaryAction { Launch, Cancel, Stop, Stopping, LaunchAgain };
@@ -31,6 +34,8 @@ public:
     void runPrimary();
     void launch();
     void stop();
+    /// The answer to confirmationWanted().
+    void confirm(bool proceeds);
     /// Shows a run of the list: attaches to one that works, loads one that is over.
     void open(const QString& runId);
     void showLive();
@@ -43,11 +48,14 @@ Q_SIGNALS:
     void shownChanged();
     void stateChanged(); ///< of the shown or the live run
     void launched();
+    /// Whether to launch in spite of `warnings`; those that were accepted once are not asked again.
+    void confirmationWanted(const lockstep::Problems& warnings);
     void runEnded(); ///< the live run came to its end
 
 private:
     void watch(RunSession* session);
     void show(RunSession* session);
+    void askAbout(const Problems& problems);
 
     Workspace* m_workspace;
     SessionFactory m_factory;
@@ -55,6 +63,8 @@ private:
     std::unique_ptr<RunSession> m_liveSession;
     std::unique_ptr<RunSession> m_openedSession; ///< a run of the list, beside the live one
     RunSession* m_shown = nullptr;
+    Problems m_asked;
+    std::set<std::string> m_accepted; ///< warnings, while this window is open
 };
 
 } // namespace lockstep::ui

@@ -25,6 +25,7 @@ public:
 
     virtual void launch(run::LaunchRequest request) = 0;
     virtual void attach(const QString& runId) = 0;
+    virtual void confirm(bool proceeds) = 0;
     virtual void stop() = 0;
     virtual void detach() = 0;
 
@@ -42,6 +43,8 @@ public:
 
 Q_SIGNALS:
     void stateChanged();
+    /// The check before the launch has warnings, the last of problems(): confirm() or stop().
+    void confirmationWanted();
     void done();
 };
 

@@ -71,9 +71,11 @@ Words wordsOf(run::State state) {
     case State::Idle:
         return {QObject::tr("Ready"), Mood::Idle};
     case State::Validating:
-        return {QObject::tr("Checking"), Mood::Busy};
+        return {QObject::tr("Reading the job"), Mood::Busy};
     case State::PreparingHosts:
         return {QObject::tr("Preparing hosts"), Mood::Busy};
+    case State::Checking:
+        return {QObject::tr("Checking hosts"), Mood::Busy};
     case State::Deploying:
         return {QObject::tr("Sending files"), Mood::Busy};
     case State::Launching:
@@ -122,7 +124,10 @@ std::optional<Words> wordsOf(const run::HostProgress& progress) {
     case Stage::Asking:
         return Words{QObject::tr("waits for your answer"), Mood::Slow};
     case Stage::Deploying:
-        return Words{QObject::tr("sending the worker, %1 %").arg(progress.percent()), Mood::Busy};
+        return Words{progress.total > 0
+                         ? QObject::tr("sending the worker, %1 %").arg(progress.percent())
+                         : QObject::tr("looking for the worker"),
+                     Mood::Busy};
     case Stage::Ready:
         return Words{QObject::tr("ready"), Mood::Busy};
     case Stage::Reconnecting:

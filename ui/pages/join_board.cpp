@@ -97,8 +97,8 @@ protected:
 
 private:
     static constexpr run::State kStates[] = {run::State::Validating, run::State::PreparingHosts,
-                                             run::State::Deploying, run::State::Launching,
-                                             run::State::Joining};
+                                             run::State::Checking,   run::State::Deploying,
+                                             run::State::Launching,  run::State::Joining};
     int m_at = 0;
 };
 

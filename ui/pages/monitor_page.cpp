@@ -28,8 +28,9 @@ constexpr int kLowHeight = 320;
 /// Before the first step, the page says who is there rather than showing empty charts.
 bool isStarting(run::State state) {
     return state == run::State::Idle || state == run::State::Validating ||
-           state == run::State::PreparingHosts || state == run::State::Deploying ||
-           state == run::State::Launching || state == run::State::Joining;
+           state == run::State::PreparingHosts || state == run::State::Checking ||
+           state == run::State::Deploying || state == run::State::Launching ||
+           state == run::State::Joining;
 }
 
 } // namespace

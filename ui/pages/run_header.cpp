@@ -16,6 +16,7 @@
 namespace lockstep::ui {
 namespace {
 
+constexpr qsizetype kMostProblems = 4;
 constexpr qsizetype kMostValues = 6; // metrics beside the loss that fit in two lines
 
 QString progressText(const RunSession& session) {
@@ -110,7 +111,10 @@ void RunHeader::refresh() {
 
 void RunHeader::showFailure() {
     QStringList sentences;
-    if (const auto& cause = m_session->record().failure) {
+    // A refusal is told by its problems.
+    const bool isRefused =
+        m_session->state() == run::State::Refused && hasErrors(m_session->problems());
+    if (const auto& cause = m_session->record().failure; cause && !isRefused) {
         QString who = plainText(QString::fromStdString(cause->task), 60);
         if (!cause->host.empty())
             who += QStringLiteral(" (%1)").arg(plainText(QString::fromStdString(cause->host), 60));
@@ -119,9 +123,9 @@ void RunHeader::showFailure() {
                              ? reason
                              : QStringLiteral("%1: %2").arg(who, reason));
     }
-    if (m_session->state() == run::State::Refused)
+    if (isRefused)
         for (const Problem& problem : m_session->problems())
-            if (problem.severity == Severity::Error && sentences.size() < 4)
+            if (problem.severity == Severity::Error && sentences.size() < kMostProblems)
                 sentences.append(sentenceOf(problem));
     m_failure->setText(Tone::Error, sentences.join(QLatin1Char('\n')));
     m_notice->setVisible(!sentences.isEmpty());

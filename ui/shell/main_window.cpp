@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "ui/shell/main_window.h"
 
+#include "ui/dialogs/launch_warnings_dialog.h"
 #include "ui/models/format.h"
 #include "ui/pages/check_page.h"
 #include "ui/pages/cluster_page.h"
@@ -88,8 +89,22 @@ void MainWindow::connectPages() {
         connect(static_cast<Page*>(m_stack->widget(i)), &Page::noticed, this, &MainWindow::notice);
     connect(m_runs, &RunsPage::opened, this, [this] { showPage(PageId::Monitor); });
     connect(m_desk, &RunDesk::launched, this, [this] { showPage(PageId::Monitor); });
+    connect(m_desk, &RunDesk::confirmationWanted, this, &MainWindow::askToLaunch);
     connect(m_workspace, &Workspace::problemsChanged, this, &MainWindow::refreshBadges);
     connect(m_top, &TopBar::problemChosen, this, &MainWindow::reveal);
+}
+
+void MainWindow::askToLaunch(const Problems& warnings) {
+    auto* dialog = new LaunchWarningsDialog(warnings, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QDialog::finished, m_desk,
+            [this](int answer) { m_desk->confirm(answer == QDialog::Accepted); });
+    // Cancelled meanwhile: there is nothing to decide any more.
+    connect(m_desk, &RunDesk::stateChanged, dialog, [this, dialog] {
+        if (!m_desk->live())
+            dialog->close();
+    });
+    dialog->open();
 }
 
 void MainWindow::connectDocuments() {

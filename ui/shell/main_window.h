@@ -59,6 +59,7 @@ private:
     void connectDocuments();
     void makeShortcuts();
     void notice(const QString& text, bool canUndo);
+    void askToLaunch(const Problems& warnings);
     void refreshBadges();
     void chooseFile(Document document, bool toSave);
     void save(Document document);

@@ -6,6 +6,7 @@
 
 #include "core/metrics/keras_lines.h"
 #include "core/run/background.h"
+#include "core/run/cluster_check.h"
 #include "core/run/fleet.h"
 #include "core/run/preflight.h"
 #include "core/run/run_controller.h"
@@ -54,6 +55,9 @@ public:
     // run_launch.cpp
     void launch(LaunchRequest given);
     void validated(PreflightResult result);
+    void checkHosts();
+    void checked();
+    void confirmed(bool proceeds);
     void deploy();
     void sayWhatGoesAlong();
     void sayWhatStarts(const std::vector<TaskStart>& tasks);
@@ -110,6 +114,8 @@ public:
     std::optional<WriterLock> lock;
     std::unique_ptr<Preflight> preflight;
     std::unique_ptr<Fleet> fleet;
+    std::unique_ptr<ClusterCheck> check;
+    bool isAsking = false; ///< whether to launch in spite of the check's warnings
     std::vector<std::unique_ptr<TaskFollower>> followers;
     std::set<std::string> caughtUpTasks;
     std::set<std::string> overTasks; ///< ended, or lost from sight

@@ -26,7 +26,7 @@ struct Fleet::Entry {
     std::string key;
     std::string name;
     std::string base;
-    std::unique_ptr<remote::Host> host;
+    std::shared_ptr<remote::Host> host;
     Error whyNot; ///< where there is no host
     remote::HostFacts facts;
     std::vector<std::string> tasks;

@@ -149,8 +149,8 @@ private:
     QString m_name;
 };
 
-Result<std::unique_ptr<remote::Host>> namespaceHost(const cluster::Worker& worker) {
-    std::unique_ptr<remote::Host> host = std::make_unique<NamespaceHost>(
+Result<std::shared_ptr<remote::Host>> namespaceHost(const cluster::Worker& worker) {
+    std::shared_ptr<remote::Host> host = std::make_shared<NamespaceHost>(
         worker.task.index, QString::fromStdString(worker.sshText()));
     return host;
 }

@@ -194,8 +194,8 @@ class TstScriptedHosts : public QObject {
     ControllerOptions optionsFor(Script& script) {
         ControllerOptions options;
         options.root = m_data.path().toStdString();
-        options.hosts = [&script](const cluster::Worker&) -> Result<std::unique_ptr<remote::Host>> {
-            std::unique_ptr<remote::Host> host = std::make_unique<ScriptedHost>(&script);
+        options.hosts = [&script](const cluster::Worker&) -> Result<std::shared_ptr<remote::Host>> {
+            std::shared_ptr<remote::Host> host = std::make_shared<ScriptedHost>(&script);
             return host;
         };
         return options;

@@ -5,6 +5,7 @@
 #include "ui/dialogs/add_workers_dialog.h"
 #include "ui/dialogs/host_details_dialog.h"
 #include "ui/dialogs/host_key_stop.h"
+#include "ui/dialogs/launch_warnings_dialog.h"
 #include "ui/widgets/labels.h"
 #include "ui/widgets/theme.h"
 
@@ -123,6 +124,32 @@ private Q_SLOTS:
             QVERIFY2(said.isEmpty(), qPrintable(said));
         else
             QVERIFY2(said.contains(problem), qPrintable(said));
+    }
+
+    void showsWarningsBeforeALaunchAndDefaultsToNone() {
+        Problem busy;
+        busy.severity = Severity::Warning;
+        busy.message = "worker:1: n1 is busy: load 9.1 on 8 cores. All workers would wait for it.";
+        busy.hint = "See with top what runs there.";
+        Problem ends = busy;
+        ends.message = "worker:2: n2 ends a user's programs when the last session ends "
+                       "(KillUserProcesses): a run would end with the connection.\x1b[2J";
+        ends.hint = "Run there: loginctl enable-linger alice";
+        for (const auto& [theme, name] : {std::pair(ThemeChoice::Light, "launch_warnings_light"),
+                                          std::pair(ThemeChoice::Dark, "launch_warnings_dark")}) {
+            applyTheme(*qApp, theme);
+            LaunchWarningsDialog dialog({busy, ends});
+            savePicture(dialog, QString::fromLatin1(name));
+            QVERIFY(allText(&dialog).contains(QStringLiteral("enable-linger alice")));
+            QVERIFY(!allText(&dialog).contains(QChar(0x1b)));
+            QVERIFY(button(&dialog, QStringLiteral("Do not launch"))->isDefault());
+            QTest::keyClick(&dialog, Qt::Key_Return);
+            QCOMPARE(dialog.result(), static_cast<int>(QDialog::Rejected));
+            dialog.show();
+            button(&dialog, QStringLiteral("Launch all the same"))->click();
+            QCOMPARE(dialog.result(), static_cast<int>(QDialog::Accepted));
+        }
+        applyTheme(*qApp, ThemeChoice::Light);
     }
 
     void testsAHostAndSaysWhatItIs() {

@@ -129,6 +129,48 @@ private Q_SLOTS:
         QVERIFY(desk.shown() == session);
     }
 
+    void asksOnceForEachWarningOfTheCheck() {
+        Workspace workspace;
+        MadeUpLibrary library;
+        MadeUpSession* session = nullptr;
+        RunDesk desk(
+            &workspace,
+            [&session] {
+                auto made = std::make_unique<MadeUpSession>();
+                session = made.get();
+                return made;
+            },
+            &library);
+        QSignalSpy asked(&desk, &RunDesk::confirmationWanted);
+        const auto launchWith = [&](const Problems& warnings) {
+            desk.launch();
+            session->m_problems = warnings;
+            session->setState(run::State::Checking);
+            Q_EMIT session->confirmationWanted();
+        };
+        Problem busy;
+        busy.severity = Severity::Warning;
+        busy.message = "n1 is busy.";
+        Problem ends = busy;
+        ends.message = "n2 ends a user's programs.";
+        launchWith({busy});
+        QCOMPARE(asked.size(), 1);
+        desk.confirm(false); // said no: asked again
+        QVERIFY(session->state() == run::State::Refused);
+        launchWith({busy});
+        QCOMPARE(asked.size(), 2);
+        desk.confirm(true);
+        QVERIFY(session->state() == run::State::Deploying);
+        session->setState(run::State::Finished);
+        launchWith({busy});
+        QCOMPARE(asked.size(), 2);
+        QVERIFY(session->state() == run::State::Deploying);
+        session->setState(run::State::Finished);
+        launchWith({busy, ends});
+        QCOMPARE(asked.size(), 3);
+        QCOMPARE(asked.last().at(0).value<Problems>(), Problems{ends});
+    }
+
     void opensAnOldRunBesideTheLiveOne() {
         Workspace workspace;
         QVERIFY(workspace.open(Document::Job, kDigits + QStringLiteral("digits.job.json")).ok());

@@ -14,6 +14,9 @@ public:
     using RunSession::RunSession;
     void launch(run::LaunchRequest) override { setState(run::State::Validating); }
     void attach(const QString&) override { setState(run::State::Finished); }
+    void confirm(bool proceeds) override {
+        setState(proceeds ? run::State::Deploying : run::State::Refused);
+    }
     void stop() override { setState(run::State::Stopping); }
     void detach() override { setState(run::State::Detached); }
     run::State state() const override { return m_state; }
