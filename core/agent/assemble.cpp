@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 
@@ -28,7 +29,15 @@ class Assembler {
 public:
     explicit Assembler(const AssembleRequest& request)
         : m_request(request)
-        , m_part(request.target + ".part") {}
+        , m_part(request.target + ".part-XXXXXX") {}
+
+    ~Assembler() {
+        std::error_code error;
+        if (m_isStarted)
+            fs::remove_all(m_part, error);
+    }
+    Assembler(const Assembler&) = delete;
+    Assembler& operator=(const Assembler&) = delete;
 
     Result<AssembleReply> run() {
         std::error_code error;
@@ -38,22 +47,37 @@ public:
         AssembleReply reply{missing()};
         if (!reply.ok())
             return reply;
-        fs::remove_all(m_part, error);
-        LOCKSTEP_TRY(files::makeFolders(m_part, 0700));
+        LOCKSTEP_TRY(start());
         for (const FolderEntry& entry : m_request.entries)
             LOCKSTEP_TRY(make(entry));
         reply.missing.assign(m_spoiled.begin(), m_spoiled.end());
-        if (!reply.ok()) {
-            fs::remove_all(m_part, error);
+        if (!reply.ok())
             return reply;
-        }
-        if (::rename(m_part.c_str(), m_request.target.c_str()) != 0)
-            return files::fromErrno(errno, "name", m_request.target);
+        LOCKSTEP_TRY(finish());
         forgetUnused();
         return reply;
     }
 
 private:
+    /// A folder of this call alone: two hosts of a cluster may be one machine.
+    Status start() {
+        LOCKSTEP_TRY(files::makeFolders(fs::path(m_request.target).parent_path().string(), 0700));
+        if (::mkdtemp(m_part.data()) == nullptr)
+            return files::fromErrno(errno, "make", m_part);
+        m_isStarted = true;
+        return {};
+    }
+
+    Status finish() {
+        if (::rename(m_part.c_str(), m_request.target.c_str()) == 0) {
+            m_isStarted = false;
+            return {};
+        }
+        if (errno == ENOTEMPTY || errno == EEXIST) // the other call made the same
+            return {};
+        return files::fromErrno(errno, "name", m_request.target);
+    }
+
     std::string stored(const std::string& sha256) const { return m_request.store + '/' + sha256; }
 
     std::vector<std::string> missing() const {
@@ -128,6 +152,7 @@ private:
 
     const AssembleRequest& m_request;
     std::string m_part;
+    bool m_isStarted = false;
     std::set<std::string> m_spoiled; ///< whose bytes in the store were others
 };
 

@@ -4,7 +4,7 @@
 // `assemble`: a folder of the user's, made anew on this host from files that lie in a store by the
 // hash of their content. What the store lacks is named in the answer, is sent, and then it is asked
 // again; so an unchanged file is sent once, whatever run it belongs to.
-// Thread: blocks; one call at a time for a target.
+// Thread: blocks. Calls for one target may come at once, from two hosts that are one machine.
 
 #include "core/base/result.h"
 

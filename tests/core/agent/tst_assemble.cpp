@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
+#include <thread>
 
 #include "agent_process.h"
 
@@ -101,6 +103,36 @@ private Q_SLOTS:
         QCOMPARE(reply->missing, std::vector<std::string>{wanted.entries[0].sha256});
         QVERIFY(!fs::exists(wanted.target));
         QVERIFY(!fs::exists(path("store/" + wanted.entries[0].sha256)));
+    }
+
+    void isMadeOnceWhereTwoHostsAreOneMachine() {
+        std::vector<FolderEntry> entries;
+        for (int i = 0; i < 20; ++i) {
+            const std::string bytes = "line " + std::to_string(i) + "\n";
+            store(bytes);
+            entries.push_back(file("src/" + std::to_string(i) + ".py", bytes));
+        }
+        for (int round = 0; round < 30; ++round) {
+            const auto wanted = request(entries);
+            std::vector<std::thread> hosts;
+            std::array<std::string, 3> said;
+            for (std::string& mine : said)
+                hosts.emplace_back([&wanted, &mine] {
+                    const auto reply = assemble(wanted);
+                    mine = !reply ? describe(reply.error()) : reply->ok() ? "made" : "missing";
+                });
+            for (std::thread& host : hosts)
+                host.join();
+            for (const std::string& mine : said)
+                QCOMPARE(mine, std::string("made"));
+            const fs::path folder = fs::path(wanted.target);
+            const auto count = [](const auto& iterator) {
+                return std::distance(begin(iterator), end(iterator));
+            };
+            QCOMPARE(count(fs::directory_iterator(folder / "src")), 20);
+            // Nothing half-made is left beside it.
+            QCOMPARE(count(fs::directory_iterator(folder.parent_path())), 1);
+        }
     }
 
     void forgetsWhatNoRunUsedForAMonth() {
