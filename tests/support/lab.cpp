@@ -279,6 +279,32 @@ bool Lab::heal(const QString& host) {
                               : QStringList{QStringLiteral("heal"), host});
 }
 
+bool Lab::introduce() {
+    QFile links(path(QStringLiteral("links")));
+    if (!links.open(QIODevice::ReadOnly))
+        return false;
+    QByteArray batch;
+    QStringList hosts;
+    // "n0 d eth1 … <link address> <address>"
+    for (const QByteArray& line : links.readAll().split('\n'))
+        if (const auto parts = line.split(' '); parts.size() >= 7 && parts[1] == "d") {
+            hosts << QString::fromUtf8(parts[0]);
+            batch +=
+                "neigh replace " + parts[5] + " lladdr " + parts[4] + " dev eth1 nud permanent\n";
+        }
+    for (const QString& host : hosts) {
+        const Ended ended = onHost(host,
+                                   {QStringLiteral("ip"), QStringLiteral("-force"),
+                                    QStringLiteral("-b"), QStringLiteral("-")},
+                                   batch);
+        if (ended.exitCode != 0) {
+            m_error = QString::fromUtf8(ended.err);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool Lab::reboot(const QString& host) {
     return run({QStringLiteral("reboot"), host});
 }

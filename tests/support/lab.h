@@ -97,6 +97,10 @@ public:
     bool mtu(const QString& host, int bytes);
     bool heal(const QString& host = {});
 
+    /// Every host knows the others' link addresses for good: learned ones of all namespaces share
+    /// one table of 1024 entries, which is too short for 32 hosts.
+    bool introduce();
+
     bool reboot(const QString& host);
     bool stopSshd(const QString& host);
     bool startSshd(const QString& host);
