@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
-// lockstep [CLUSTER.json] [JOB.json] [--theme system|light|dark] [--launch]: the desktop
-// application.
+// lockstep [CLUSTER.json] [JOB.json] [--theme system|light|dark] [--launch [--yes]]: the
+// desktop application.
 // Everything is made here and handed to those who need it.
 #include "app/desktop/keyring.h"
 #include "core/document/settings.h"
@@ -64,6 +64,7 @@ struct Arguments {
     QString job;
     std::optional<document::Theme> theme;
     bool launches = false; ///< at once, where no run is at work
+    RunDesk::Warnings warnings = RunDesk::Warnings::Ask;
 };
 
 /// Documents in any order: which is which is told by their "format".
@@ -92,9 +93,15 @@ Arguments readArguments(const QCoreApplication& application) {
         QStringLiteral("launch"),
         QCoreApplication::translate("main", "Launch at once, unless a run is still at work."));
     parser.addOption(launch);
+    const QCommandLineOption yes(
+        QStringLiteral("yes"),
+        QCoreApplication::translate("main", "With --launch: in spite of warnings of the check."));
+    parser.addOption(yes);
     parser.process(application);
     Arguments arguments;
     arguments.launches = parser.isSet(launch);
+    if (parser.isSet(yes))
+        arguments.warnings = RunDesk::Warnings::Accept;
     for (const QString& path : parser.positionalArguments())
         (kindOf(path) == Document::Job ? arguments.job : arguments.cluster) =
             QFileInfo(path).absoluteFilePath();
@@ -210,13 +217,13 @@ int main(int argc, char** argv) {
 
     // A run that was left at work is on the screen again, once.
     const auto attached = std::make_shared<QMetaObject::Connection>();
-    *attached = QObject::connect(&library, &RunLibrary::entriesChanged, &desk,
-                                 [&desk, &arguments, attached] {
-                                     QObject::disconnect(*attached);
-                                     desk.attachToRunning();
-                                     if (arguments.launches)
-                                         desk.launch(); // does nothing beside a run at work
-                                 });
+    *attached = QObject::connect(
+        &library, &RunLibrary::entriesChanged, &desk, [&desk, &arguments, attached] {
+            QObject::disconnect(*attached);
+            desk.attachToRunning();
+            if (arguments.launches)
+                desk.launch(arguments.warnings); // does nothing beside a run at work
+        });
     library.refresh();
     return QApplication::exec();
 }

@@ -18,6 +18,7 @@ using lockstep::support::Lab;
 namespace {
 
 const QString kCtl = QStringLiteral(LOCKSTEP_BIN_DIR "/lockstepctl");
+const QString kDesktop = QStringLiteral(LOCKSTEP_BIN_DIR "/lockstep");
 const QString kJob =
     QStringLiteral(LOCKSTEP_SOURCE_DIR "/resources/examples/digits/digits.job.json");
 
@@ -109,6 +110,38 @@ private Q_SLOTS:
         endsWhole(*attached, run);
     }
 
+    // F1
+    void losesNothingWhereTheDesktopIsKilled() {
+        if (!QFile::exists(kDesktop))
+            QSKIP("The desktop is not built.");
+        qputenv("QT_QPA_PLATFORM", "offscreen");
+        QDir(runsFolder()).removeRecursively();
+        const QString job = m_lab->home() + "/long.job.json";
+        QByteArray text = bytesOf(kJob);
+        text.replace("\"epochs\": 30",
+                     "\"epochs\": " + QByteArray::number(300 + 60 * awaySeconds()));
+        QVERIFY(QFile::copy(QFileInfo(kJob).path() + "/digits.csv.gz",
+                            m_lab->home() + "/digits.csv.gz"));
+        QFile file(job);
+        QVERIFY(file.open(QIODevice::WriteOnly) && file.write(text) == text.size());
+        file.close();
+        const QString cluster = m_lab->home() + "/four.cluster.json";
+        const auto first = m_lab->startOnController({kDesktop, cluster, job, "--launch", "--yes"});
+        const QString run = idOfARunThatTrains();
+        QVERIFY2(!run.isEmpty(), first->readAllStandardError().constData());
+        first->kill();
+        QVERIFY(first->waitForFinished(5000));
+        QTest::qWait(awaySeconds() * 1000);
+        const auto second = m_lab->startOnController({kDesktop, cluster, job});
+        QTRY_VERIFY_WITH_TIMEOUT(
+            bytesOf(runsFolder() + '/' + run + "/run.json").contains("\"status\": \"finished\""),
+            240'000);
+        isWhole(run);
+        QCOMPARE(second->state(), QProcess::Running);
+        second->kill();
+        QVERIFY(second->waitForFinished(5000));
+    }
+
     // D12
     void losesNothingWhereAHostFallsSilent() {
         const auto running = startLongRun();
@@ -139,7 +172,7 @@ private:
         return m_lab->startOnController(
             {kCtl, "run", kJob, "--yes", "--cluster", m_lab->home() + "/four.cluster.json", "--set",
              "threads_per_worker=1", "--set",
-             "fit.epochs=" + QString::number(400 + 120 * awaySeconds()), "--json"});
+             "fit.epochs=" + QString::number(300 + 60 * awaySeconds()), "--json"});
     }
 
     QString idOfARunThatTrains() {
@@ -157,11 +190,16 @@ private:
         return trains ? id : QString();
     }
 
-    /// The program ends well, and its copies and CSV are those of the hosts' own files.
+    /// The program ends well, and nothing of the run is lost.
     void endsWhole(QProcess& program, const QString& run) {
         QVERIFY(QTest::qWaitFor([&] { return program.state() == QProcess::NotRunning; }, 240'000));
         m_said = program.readAllStandardError();
         QVERIFY2(program.exitCode() == 0, m_said.constData());
+        isWhole(run);
+    }
+
+    /// Copies and CSV are those of the hosts' own files.
+    void isWhole(const QString& run) {
         const QJsonObject record =
             QJsonDocument::fromJson(bytesOf(runsFolder() + '/' + run + "/run.json")).object();
         const QJsonArray tasks = record["tasks"].toArray();

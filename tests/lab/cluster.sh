@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: Lockstep contributors
 # shellcheck shell=bash
 # cluster.sh LAB [HOST...]: a cluster document of these hosts (default: all but jump hosts), each at
-# port 2222 of its address on the data network. HOST@ACCOUNT logs in with another account.
+# port 2222 of its address on the data network, or 2223 where its sshd has 2222. HOST@ACCOUNT logs
+# in with another account.
 set -euo pipefail
 lab="$1"
 shift
@@ -15,8 +16,10 @@ printf '{"format": "lockstep-cluster", "version": 1, "name": "lab",\n "workers":
 separator=""
 for word in "$@"; do
     address=""
+    port=2222
+    ! grep -q "^${word%@*} .*\bport=2222\b" "$lab/spec" || port=2223
     while read -r name network _ _ _ ip _; do
-        [ "$name" != "${word%@*}" ] || [ "$network" != d ] || address="$ip:2222"
+        [ "$name" != "${word%@*}" ] || [ "$network" != d ] || address="$ip:$port"
     done <"$lab/links"
     [ -n "$address" ] || { echo "cluster.sh: ${word%@*} has no address for workers" >&2 && exit 2; }
     printf '%b   {"name": "%s", "ssh": "%s", "address": "%s"}' "$separator" "${word%@*}" "${word/@/-}" "$address"

@@ -75,7 +75,7 @@ void RunDesk::show(RunSession* session) {
     Q_EMIT shownChanged();
 }
 
-void RunDesk::launch() {
+void RunDesk::launch(Warnings warnings) {
     if (live())
         return;
     auto session = m_factory();
@@ -88,6 +88,7 @@ void RunDesk::launch() {
     request.clusterFile = m_workspace->file(Document::Cluster).toStdString();
     request.job = m_workspace->jobDocument();
     request.jobFile = m_workspace->file(Document::Job).toStdString();
+    request.acceptsWarnings = warnings == Warnings::Accept;
     Q_EMIT launched();
     m_liveSession->launch(std::move(request));
     Q_EMIT stateChanged();

@@ -32,7 +32,8 @@ public:
     bool isPrimaryEnabled() const;
     /// Launches, cancels or stops, as primary() says.
     void runPrimary();
-    void launch();
+    enum class Warnings { Ask, Accept };
+    void launch(Warnings warnings = Warnings::Ask);
     void stop();
     /// The answer to confirmationWanted().
     void confirm(bool proceeds);
