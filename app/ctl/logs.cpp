@@ -25,7 +25,10 @@ void print(const metrics::Store& store, const std::string& task) {
             continue;
         const std::string who = line.task.empty() ? "lockstep" : line.task;
         std::printf("%s %-10s ", isoTime(line.time).c_str(), who.c_str());
-        if (line.level != wire::Level::Info)
+        // Programs write more than warnings there: TensorFlow all of its log.
+        if (line.origin == metrics::Origin::ErrorOutput)
+            std::printf("stderr: ");
+        else if (line.level != wire::Level::Info)
             std::printf("%s: ", kLevels[static_cast<std::size_t>(line.level)]);
         std::printf("%s\n", line.text.c_str());
     }

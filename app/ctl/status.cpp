@@ -21,13 +21,17 @@ constexpr const char* kHelp =
 
 constexpr const char* kPhases[] = {"preparing", "joining", "training", "validating", "finishing"};
 
-std::string stateOf(const metrics::Worker* worker) {
+std::string stateOf(const metrics::Worker* worker, const std::string& task,
+                    const run::RunRecord& record) {
     if (!worker || !worker->started)
         return "not started";
-    if (worker->failed)
+    if (worker->failed || (record.failure && record.failure->task == task))
         return "failed";
-    if (worker->finished)
+    if (worker->finished || record.status == run::RunStatus::Finished)
         return "finished";
+    // One that says nothing itself: killed, stopped, or a program of the user's own.
+    if (record.status != run::RunStatus::Running)
+        return "ended";
     return worker->phase ? kPhases[static_cast<std::size_t>(*worker->phase)] : "started";
 }
 
@@ -37,7 +41,7 @@ json::Value resultOf(const run::RunController& controller) {
     for (const run::TaskPlace& place : controller.record().tasks) {
         const metrics::Worker* worker = controller.store().worker(place.task);
         tasks.set(place.task,
-                  json::Value::object({{"state", stateOf(worker)},
+                  json::Value::object({{"state", stateOf(worker, place.task, controller.record())},
                                        {"host", place.hostName},
                                        {"address", place.address},
                                        {"step", worker ? worker->step : std::int64_t{0}},
@@ -54,11 +58,14 @@ void print(const run::RunController& controller) {
     for (const run::TaskPlace& place : record.tasks) {
         const metrics::Worker* worker = controller.store().worker(place.task);
         std::printf("  %-10s %-21s %-12s", place.task.c_str(), place.address.c_str(),
-                    stateOf(worker).c_str());
+                    stateOf(worker, place.task, record).c_str());
         if (worker && worker->step > 0)
-            std::printf(" epoch %d, step %lld, %.0f samples/s", worker->epoch,
-                        static_cast<long long>(worker->step),
-                        worker->of(metrics::Quantity::SamplesPerSecond).lastValue());
+            std::printf(" epoch %d, step %lld", worker->epoch,
+                        static_cast<long long>(worker->step));
+        const double rate =
+            worker ? worker->of(metrics::Quantity::SamplesPerSecond).lastValue() : std::nan("");
+        if (!std::isnan(rate)) // Keras does not print it
+            std::printf(", %.0f samples/s", rate);
         std::printf("\n");
     }
     if (record.failure)

@@ -134,8 +134,11 @@ bool takeTime(std::string_view word, KerasLine& line) {
         line.stepMs = ms.value_or(kNotPrinted);
         return ms.has_value();
     }
-    if (word.ends_with("/epoch"))
-        return millisecondsOf(word.substr(0, word.size() - 6)).has_value();
+    if (word.ends_with("/epoch")) { // finer than the whole seconds in front
+        const auto ms = millisecondsOf(word.substr(0, word.size() - 6));
+        line.seconds = ms ? *ms / 1000 : kNotPrinted;
+        return ms.has_value();
+    }
     const auto seconds = secondsOf(word);
     line.seconds = seconds.value_or(kNotPrinted);
     return seconds.has_value();

@@ -268,6 +268,12 @@ Status exportModel(const RunFolder& folder, const std::string& target) {
     auto record = folder.load();
     if (!record)
         return record.error();
+    const json::Value* kind = record->job.find("kind");
+    if (kind && kind->isString() && kind->toString() == "command")
+        return Error{Code::NotFound,
+                     "This run started a program of your own; what that saved is on the hosts, "
+                     "where it put it.",
+                     folder.id()};
     if (!record->model)
         return Error{Code::NotFound,
                      "This run has no model: it is " + std::string(statusName(record->status)) +

@@ -144,7 +144,7 @@ Words wordsOf(const std::string& task, const metrics::Store& store, run::State s
         if (other->failed && other->failed->task == task)
             return verdictWords(*other->failed);
     const metrics::Worker* worker = store.worker(task);
-    if (worker && worker->finished)
+    if ((worker && worker->finished) || state == run::State::Finished)
         return {QObject::tr("finished"), Mood::Good};
     if (worker && worker->failed)
         return {QObject::tr("ended: lost %1")

@@ -96,6 +96,14 @@ private Q_SLOTS:
         QCOMPARE(got, values);
     }
 
+    void takesTheFinerTimeOfAnEpoch() {
+        const auto line = parseKerasLine("10/10 - 0s - loss: 4.2 - 294ms/epoch - 29ms/step");
+        QVERIFY(line);
+        QCOMPARE(line->seconds, 0.294);
+        QCOMPARE(parseKerasLine("10/10 - 3s - loss: 4.2 - 3s/epoch - 29ms/step")->seconds, 3.0);
+        QCOMPARE(parseKerasLine("10/10 - 65s - 7s/step - loss: 4.2")->seconds, 65.0);
+    }
+
     void readsNoOtherLines_data() {
         QTest::addColumn<QString>("line");
         for (const char* line :
