@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
+#include "core/base/files.h"
 #include "core/metrics/csv.h"
 #include "core/wire/event.h"
 
 #include <QTest>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -12,6 +14,47 @@ using namespace lockstep;
 using namespace lockstep::metrics;
 
 namespace {
+
+/// Standard output of worker 0 and 1 as a run brought it home (tests/core/metrics/data), with the
+/// times of its lines where they are kept.
+std::vector<EventsFile> captured(const std::string& name) {
+    const auto text = [&](const std::string& end) {
+        const auto bytes =
+            files::read(LOCKSTEP_SOURCE_DIR "/tests/core/metrics/data/" + name + end);
+        return bytes ? *bytes : std::string();
+    };
+    return {{"worker:0", 1, "", text("-worker-0.txt"), text("-worker-0.idx")},
+            {"worker:1", 1, "", text("-worker-1.txt"), text("-worker-1.idx")}};
+}
+
+/// These columns of the rows of one kind and task, "17-17 0.5528" and so on.
+std::vector<std::string> column(const std::string& csv, const std::string& kind,
+                                const std::string& task, const std::string& name) {
+    const auto cellsOf = [](const std::string& line) {
+        std::vector<std::string> cells;
+        std::istringstream in(line);
+        for (std::string cell; std::getline(in, cell, ',');)
+            cells.push_back(cell);
+        return cells;
+    };
+    std::istringstream in(csv);
+    std::string line;
+    std::getline(in, line);
+    const auto header = cellsOf(line);
+    const auto place = [&](const std::string& wanted) {
+        return static_cast<std::size_t>(std::find(header.begin(), header.end(), wanted) -
+                                        header.begin());
+    };
+    std::vector<std::string> found;
+    while (std::getline(in, line)) {
+        auto cells = cellsOf(line);
+        cells.resize(header.size() + 1);
+        if (cells[0] == kind && cells[1] == task)
+            found.push_back(cells[place("first_step")] + "-" + cells[place("last_step")] + " " +
+                            cells[place(name)]);
+    }
+    return found;
+}
 
 std::string started(int rank) {
     wire::Started body;
@@ -108,6 +151,75 @@ private Q_SLOTS:
         for (const std::string& line : lines)
             QCOMPARE(std::count(line.begin(), line.end(), ','),
                      std::count(lines[0].begin(), lines[0].end(), ','));
+    }
+
+    // MultiWorkerMirroredStrategy and fit(), on two hosts.
+    void chartsWhatTensorFlowPrinted() {
+        using Cells = std::vector<std::string>;
+        const std::string csv = toCsv(captured("ssh-fit")).text;
+        const Cells epochs{"1-16 0.8036", "17-32 0.4307", "33-48 0.1993", "49-64 0.1047",
+                           "65-80 0.0656"};
+        const Cells accuracies{"1-16 0.5483", "17-32 0.7949", "33-48 0.9424", "49-64 0.9692",
+                               "65-80 0.9878"};
+        for (const char* task : {"worker:0", "worker:1"}) {
+            QCOMPARE(column(csv, "epoch", task, "loss"), epochs);
+            QCOMPARE(column(csv, "epoch", task, "accuracy"), accuracies);
+        }
+        // Keras redraws sums over the two workers: 2.2629, 2.0700, and so on.
+        const Cells first{"1-1 1.13145", "2-4 1.035", "5-8 0.9358", "9-12 0.8652", "13-16 0.8036"};
+        const Cells last{"49-49 0.12865", "50-53 0.11845", "54-57 0.1143",
+                         "58-61 0.1054",  "62-64 0.1047",  "65-65 0.06205",
+                         "66-68 0.07135", "69-72 0.0739",  "73-76 0.06845"};
+        const Cells second{"17-17 0.5528", "18-21 0.51615", "22-25 0.47835", "26-29 0.45015",
+                           "30-32 0.4307"};
+        const Cells secondOfOther{"17-17 0.5528",  "18-20 0.5356", "21-23 0.5041",
+                                  "24-27 0.46005", "28-30 0.4475", "31-32 0.4307"};
+        const Cells third{"33-33 0.27135", "34-36 0.24935", "37-39 0.23865",
+                          "40-42 0.223",   "43-45 0.21175", "46-48 0.1993"};
+        const Cells end{"77-79 0.0655", "80-80 0.0656"};
+        const Cells endOfOther{"77-78 0.06765", "79-80 0.0656"};
+        const auto joined = [](std::initializer_list<Cells> parts) {
+            Cells all;
+            for (const Cells& part : parts)
+                all.insert(all.end(), part.begin(), part.end());
+            return all;
+        };
+        QCOMPARE(column(csv, "step", "worker:0", "loss_mean"),
+                 joined({first, second, third, last, end}));
+        QCOMPARE(column(csv, "step", "worker:1", "loss_mean"),
+                 joined({first, secondOfOther, third, last, endOfOther}));
+        const auto times = column(csv, "epoch", "worker:1", "time");
+        QCOMPARE(times.front(), std::string("1-16 2026-12-01T13:54:22.981Z"));
+        QCOMPARE(times.back(), std::string("65-80 2026-12-01T13:54:24.227Z"));
+        QCOMPARE(column(csv, "step", "worker:0", "total_ms_mean").back(), std::string("80-80 20"));
+    }
+
+    // A loop of the user's own with Keras' Progbar: means, which are left as they are.
+    void chartsWhatALoopOfOnesOwnPrinted() {
+        const std::vector<std::string> losses{
+            "1-1 5.4619",   "2-2 5.2565",   "3-3 5.326",    "4-4 4.9227",   "5-5 4.7635",
+            "6-6 4.5903",   "7-7 4.4323",   "8-8 4.3474",   "9-9 4.2263",   "10-10 4.0793",
+            "11-11 3.8726", "12-12 3.4589", "13-13 3.3801", "14-14 3.2416", "15-15 3.1302",
+            "16-16 2.9726", "17-17 2.8158", "18-18 2.6939", "19-19 2.6005", "20-20 2.5064",
+            "21-21 1.6311", "22-22 1.488",  "23-23 1.4011", "24-24 1.4984", "25-25 1.4789",
+            "26-26 1.4099", "27-27 1.3446", "28-28 1.3094", "29-29 1.2258", "30-30 1.1665"};
+        const std::string csv = toCsv(captured("ssh-loop")).text;
+        for (const char* task : {"worker:0", "worker:1"}) {
+            QCOMPARE(column(csv, "step", task, "loss_mean"), losses);
+            QCOMPARE(column(csv, "epoch", task, "loss"),
+                     (std::vector<std::string>{"1-10 4.0793", "11-20 2.5064", "21-30 1.1665"}));
+        }
+    }
+
+    // TensorFlow's own log is no progress.
+    void chartsNothingOfStandardError() {
+        for (const char* task : {"0", "1"}) {
+            const auto log =
+                files::read(LOCKSTEP_SOURCE_DIR "/tests/core/metrics/data/ssh-fit-worker-" +
+                            std::string(task) + ".stderr.txt");
+            QVERIFY(log && log->find("oneDNN") != log->npos);
+            QCOMPARE(linesOf(toCsv({{"worker:0", 1, "", *log}}).text).size(), std::size_t{1});
+        }
     }
 
     void coversEachStepOnceOverAttempts() {
