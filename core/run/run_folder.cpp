@@ -268,8 +268,7 @@ Status exportModel(const RunFolder& folder, const std::string& target) {
     auto record = folder.load();
     if (!record)
         return record.error();
-    const json::Value* kind = record->job.find("kind");
-    if (kind && kind->isString() && kind->toString() == "command")
+    if (record->isCommand())
         return Error{Code::NotFound,
                      "This run started a program of your own; what that saved is on the hosts, "
                      "where it put it.",

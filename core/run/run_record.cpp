@@ -109,6 +109,11 @@ TaskPlace* RunRecord::find(const std::string& task) {
     return const_cast<TaskPlace*>(std::as_const(*this).find(task));
 }
 
+bool RunRecord::isCommand() const {
+    const json::Value* kind = job.find("kind");
+    return kind && kind->isString() && kind->toString() == "command";
+}
+
 Value toJson(const RunRecord& record) {
     Value out = Value::object({{"format", kFormat},
                                {"version", kVersion},

@@ -79,6 +79,8 @@ struct RunRecord {
 
     const TaskPlace* find(const std::string& task) const;
     TaskPlace* find(const std::string& task);
+    /// The job starts a program of the user's own.
+    bool isCommand() const;
 };
 
 json::Value toJson(const RunRecord& record);

@@ -24,6 +24,7 @@ namespace {
 
 constexpr int kRefreshMilliseconds = 100;
 constexpr int kLowHeight = 320;
+constexpr int kStepCard = 3;
 
 /// Before the first step, the page says who is there rather than showing empty charts.
 bool isStarting(run::State state) {
@@ -41,6 +42,7 @@ MonitorPage::MonitorPage(RunDesk* desk, QWidget* parent)
     , m_rateFeed(metrics::Quantity::SamplesPerSecond, WorkerFeed::Total::SamplesPerSecond,
                  tr("total"))
     , m_reduceFeed(metrics::Quantity::AllReduceMs, WorkerFeed::Total::None)
+    , m_stepFeed(metrics::Quantity::StepMs, WorkerFeed::Total::None)
     , m_workers(new RunWorkersModel(this))
     , m_group(new ChartGroup(this))
     , m_pump(new ChartPump(this))
@@ -113,7 +115,6 @@ QWidget* MonitorPage::makeCharts() {
                          QString (*format)(double)) {
         auto* chart = new LineChart(title, format, m_group);
         chart->setFeed(feed);
-        chart->setEmptyText(tr("No steps yet"));
         auto* card = new ChartCard(title, unit, chart);
         const int place = static_cast<int>(m_cards.size());
         connect(card, &ChartCard::fillRequested, this,
@@ -125,10 +126,13 @@ QWidget* MonitorPage::makeCharts() {
     };
     auto* loss = add(tr("Loss and metrics"), tr("by step"), &m_lossFeed, formatValue);
     add(tr("Throughput"), tr("samples/s"), &m_rateFeed, formatRate);
-    add(tr("All-reduce"), tr("ms per step"), &m_reduceFeed, [](double ms) {
+    const auto milliseconds = [](double ms) {
         return QString::number(ms, 'f', ms < 10 ? 2 : ms < 100 ? 1 : 0);
-    });
-    arrange();
+    };
+    add(tr("All-reduce"), tr("ms per step"), &m_reduceFeed, milliseconds);
+    add(tr("Step time"), tr("ms per step"), &m_stepFeed, milliseconds);
+    arrange(); // gives them a parent, before they are shown
+    setCommand(false);
     auto* choice = new Segments({tr("Both"), tr("Loss"), tr("Metrics")}, tr("Shown lines"));
     connect(choice, &Segments::chosen, this, [this, loss](int index) {
         m_lossFeed.setShow(static_cast<LossFeed::Show>(index));
@@ -138,10 +142,22 @@ QWidget* MonitorPage::makeCharts() {
     return charts;
 }
 
-/// Loss beside the other two, or, where the log leaves little height, all three in a row.
+bool MonitorPage::isOfThisRun(int card) const {
+    return card == 0 || (card == kStepCard) == m_isCommand;
+}
+
+void MonitorPage::setCommand(bool isCommand) {
+    m_isCommand = isCommand;
+    for (ChartCard* card : m_cards)
+        card->chart()->setEmptyText(isCommand ? tr("No progress lines of Keras yet")
+                                              : tr("No steps yet"));
+    fill(-1);
+}
+
+/// Loss beside the others, or, where the log leaves little height, all in a row.
 void MonitorPage::arrange() {
-    const QRect places[2][3] = {{{0, 0, 1, 2}, {1, 0, 1, 1}, {1, 1, 1, 1}},
-                                {{0, 0, 1, 1}, {1, 0, 1, 1}, {2, 0, 1, 1}}};
+    const QRect places[2][4] = {{{0, 0, 1, 2}, {1, 0, 1, 1}, {1, 1, 1, 1}, {1, 0, 1, 2}},
+                                {{0, 0, 1, 1}, {1, 0, 1, 1}, {2, 0, 1, 1}, {1, 0, 2, 1}}};
     for (int i = 0; i < m_cards.size(); ++i) {
         const QRect& place = places[m_isLow ? 1 : 0][i];
         m_cards[i]->setCompact(m_isLow && m_filled < 0);
@@ -171,7 +187,7 @@ bool MonitorPage::eventFilter(QObject* watched, QEvent* event) {
 void MonitorPage::fill(int chart) {
     m_filled = chart;
     for (int i = 0; i < m_cards.size(); ++i) {
-        m_cards[i]->setVisible(chart < 0 || chart == i);
+        m_cards[i]->setVisible(isOfThisRun(i) && (chart < 0 || chart == i));
         m_cards[i]->setFilled(chart == i);
     }
     arrange();
@@ -181,8 +197,9 @@ void MonitorPage::fill(int chart) {
 
 QList<LineChart*> MonitorPage::charts() const {
     QList<LineChart*> charts;
-    for (const ChartCard* card : m_cards)
-        charts.append(card->chart());
+    for (int i = 0; i < m_cards.size(); ++i)
+        if (isOfThisRun(i))
+            charts.append(m_cards[i]->chart());
     return charts;
 }
 
@@ -191,7 +208,7 @@ void MonitorPage::showSession() {
     const metrics::Store* store = session ? &session->store() : nullptr;
     for (StoreFeed* feed :
          {static_cast<StoreFeed*>(&m_lossFeed), static_cast<StoreFeed*>(&m_rateFeed),
-          static_cast<StoreFeed*>(&m_reduceFeed)})
+          static_cast<StoreFeed*>(&m_reduceFeed), static_cast<StoreFeed*>(&m_stepFeed)})
         feed->setStore(store);
     for (ChartCard* card : m_cards)
         card->chart()->startOver();
@@ -207,6 +224,8 @@ void MonitorPage::refresh() {
     const RunSession* session = m_desk->shown();
     if (!session)
         return;
+    if (session->record().isCommand() != m_isCommand)
+        setCommand(!m_isCommand);
     const RunSession* live = m_desk->live();
     m_banner->setVisible(live && live != session);
     const bool starting = isStarting(session->state()) && session->store().loss().isEmpty();

@@ -29,6 +29,7 @@ public:
     explicit MonitorPage(RunDesk* desk, QWidget* parent = nullptr);
     /// All at once, without waiting for the timers: for pictures and tests.
     void refreshNow();
+    /// Those that this run has.
     QList<LineChart*> charts() const;
     /// Lets one chart fill the page; -1 shows all.
     void fill(int chart);
@@ -41,6 +42,8 @@ private:
     QWidget* makeCharts();
     QWidget* makeBanner();
     void arrange();
+    bool isOfThisRun(int card) const;
+    void setCommand(bool isCommand);
     void showSession();
     void refresh();
 
@@ -48,6 +51,7 @@ private:
     LossFeed m_lossFeed;
     WorkerFeed m_rateFeed;
     WorkerFeed m_reduceFeed;
+    WorkerFeed m_stepFeed;
     RunWorkersModel* m_workers;
     ChartGroup* m_group;
     ChartPump* m_pump;
@@ -60,7 +64,8 @@ private:
     JoinBoard* m_board;
     QGridLayout* m_grid = nullptr;
     QList<ChartCard*> m_cards;
-    bool m_isLow = false; ///< charts side by side
+    bool m_isLow = false;     ///< charts side by side
+    bool m_isCommand = false; ///< of a user's own program only what Keras prints is known
     int m_filled = -1;
 };
 

@@ -6,11 +6,13 @@
 #include "ui/models/catalogue_library.h"
 #include "ui/models/controller_session.h"
 #include "ui/models/run_desk.h"
+#include "ui/models/run_words.h"
 #include "ui/pages/monitor_page.h"
 #include "ui/shell/main_window.h"
 #include "ui/widgets/theme.h"
 
 #include <QApplication>
+#include <QDir>
 #include <QFileInfo>
 #include <QTemporaryDir>
 #include <QTest>
@@ -24,7 +26,8 @@ const QString kExample = QStringLiteral(LOCKSTEP_SOURCE_DIR "/resources/examples
 constexpr int kWait = 120'000;
 
 struct Desktop {
-    explicit Desktop(const std::string& root)
+    explicit Desktop(const std::string& root,
+                     const QString& job = kExample + QStringLiteral(".job.json"))
         : library(root)
         , desk(
               &workspace, [this] { return std::make_unique<ControllerSession>(options); }, &library)
@@ -32,7 +35,7 @@ struct Desktop {
         options.root = root;
         options.hosts = run::defaultHosts(QStringLiteral(LOCKSTEP_BIN_DIR "/lockstep-worker"));
         window.openPath(Document::Cluster, kExample + QStringLiteral(".cluster.json"));
-        window.openPath(Document::Job, kExample + QStringLiteral(".job.json"));
+        window.openPath(Document::Job, job);
         // Ports of its own, beside whatever else runs on this machine.
         const int port = 20'000 + static_cast<int>(QCoreApplication::applicationPid() % 20'000);
         workspace.editCluster(QStringLiteral("ports"), [port](cluster::ClusterSpec& spec) {
@@ -57,6 +60,8 @@ struct Desktop {
 class RealRunTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    void initTestCase() { QVERIFY(QDir().mkpath(QStringLiteral(LOCKSTEP_BUILD_DIR "/screens"))); }
+
     void trainsTheExampleAndOpensItAgain() {
         applyTheme(*qApp, ThemeChoice::Light);
         QTemporaryDir root;
@@ -106,6 +111,37 @@ private Q_SLOTS:
         again.library.remove(id, [&](const Status& status) { done = status.ok() ? 5 : 6; });
         QTRY_COMPARE_WITH_TIMEOUT(done, 5, kWait);
         QTRY_VERIFY(again.library.entries().isEmpty());
+    }
+
+    // A shell script stands in for a TensorFlow program.
+    void chartsAProgramOfTheUsersOwn() {
+        QTemporaryDir root;
+        qputenv("XDG_DATA_HOME", root.path().toUtf8());
+        const QString job = root.filePath(QStringLiteral("own.job.json"));
+        QFile file(job);
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(R"({"format": "lockstep-job", "version": 1, "name": "own", "kind": "command",
+            "argv": ["./keras_stand_in.sh"], "push": ")" LOCKSTEP_SOURCE_DIR
+                   R"(/tests/core/run/data"})");
+        file.close();
+        Desktop desktop(root.path().toStdString(), job);
+        QTRY_VERIFY(desktop.desk.isPrimaryEnabled());
+        desktop.desk.runPrimary();
+        QTRY_VERIFY_WITH_TIMEOUT(desktop.desk.primary() == PrimaryAction::LaunchAgain, kWait);
+        const RunSession* session = desktop.desk.shown();
+        QVERIFY2(session->state() == run::State::Finished,
+                 session->problems().empty() ? "" : session->problems()[0].message.c_str());
+        QCOMPARE(session->store().loss().lastValue(), double(0.5F));
+        // Loss and step time; of the rest Keras says nothing.
+        QCOMPARE(desktop.window.monitor()->charts().size(), 2);
+        for (const LineChart* chart : desktop.window.monitor()->charts())
+            QTRY_VERIFY2(!chart->data().isEmpty(), qPrintable(chart->accessibleName()));
+        desktop.window.monitor()->refreshNow();
+        QVERIFY(desktop.window.grab().save(
+            QStringLiteral(LOCKSTEP_BUILD_DIR "/screens/real-command.png")));
+        for (const char* task : {"worker:0", "worker:1"})
+            QCOMPARE(wordsOf(task, session->store(), session->state()).text,
+                     QStringLiteral("finished"));
     }
 };
 
