@@ -144,6 +144,23 @@ struct Door {
     std::string task;
 };
 
+/// An error number, or 0. Hosts without IPv6 get a socket of the other kind.
+int openAnyFamily(int port, Descriptor& fd) {
+    const int error = openPort(AF_INET6, port, fd);
+    return error == 0 || error == EADDRINUSE || error == EACCES ? error
+                                                                : openPort(AF_INET, port, fd);
+}
+
+/// The first one above `port` that can be opened; 0 where none of the next hundred can.
+int freePortAbove(int port) {
+    for (int next = port + 1; next <= std::min(port + 100, 65'535); ++next) {
+        Descriptor fd;
+        if (openAnyFamily(next, fd) == 0)
+            return next;
+    }
+    return 0;
+}
+
 ListenReply openDoor(const Port& port, std::vector<std::unique_ptr<Door>>& doors) {
     ListenReply reply;
     reply.task = port.task;
@@ -154,9 +171,7 @@ ListenReply openDoor(const Port& port, std::vector<std::unique_ptr<Door>>& doors
     const int number = static_cast<int>(port.port);
     auto door = std::make_unique<Door>();
     door->task = port.task;
-    int error = openPort(AF_INET6, number, door->fd);
-    if (error != 0 && error != EADDRINUSE && error != EACCES)
-        error = openPort(AF_INET, number, door->fd); // a host without IPv6
+    const int error = openAnyFamily(number, door->fd);
     if (error == 0) {
         reply.isOpen = true;
         doors.push_back(std::move(door));
@@ -164,6 +179,7 @@ ListenReply openDoor(const Port& port, std::vector<std::unique_ptr<Door>>& doors
     }
     if (error == EADDRINUSE)
         reply.owner = portOwner(number);
+    reply.freePort = freePortAbove(number);
     reply.why = error == EADDRINUSE ? "in use" : std::strerror(error);
     return reply;
 }

@@ -68,6 +68,7 @@ void each(V& visit, T& o) requires std::is_same_v<std::remove_const_t<T>, Listen
 template <class V, class T>
 void each(V& visit, T& o) requires std::is_same_v<std::remove_const_t<T>, ListenReply> {
     visit("task", o.task), visit("open", o.isOpen), visit("why", o.why), visit("owner", o.owner);
+    visit("free_port", o.freePort);
 }
 template <class V, class T>
 void each(V& visit, T& o) requires std::is_same_v<std::remove_const_t<T>, Peer> {

@@ -113,7 +113,8 @@ struct ListenRequest {
 struct ListenReply {
     std::string task;
     bool isOpen = false;
-    std::string why; ///< where it is not open
+    std::string why;           ///< where it is not open
+    std::int64_t freePort = 0; ///< the next one that could be opened; 0 where it is open
     PortOwner owner;
 };
 

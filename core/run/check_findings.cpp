@@ -129,16 +129,19 @@ private:
         if (host.listener.task.empty() || host.listener.isOpen)
             return;
         const agent::PortOwner& owner = host.listener.owner;
+        std::string other = "another port for " + host.task;
+        if (host.listener.freePort > 0)
+            other += "; " + std::to_string(host.listener.freePort) + " is free there";
         if (!owner.isKnown())
             return add(Kind::Error, "port_closed", host.task, {},
                        host.address + " on " + host.name +
                            " cannot be opened: " + host.listener.why + ".",
-                       "Choose another port for " + host.task + ".");
+                       "Choose " + other + ".");
         add(Kind::Error, "port_in_use", host.task, {},
             host.address + " on " + host.name + " " + ownerWords(owner) + ".",
             owner.run.empty()
-                ? "Stop that process, or choose another port for " + host.task + "."
-                : "Stop that run (lockstepctl stop " + owner.run + "), or choose another port.");
+                ? "Stop that process, or choose " + other + "."
+                : "Stop that run (lockstepctl stop " + owner.run + "), or choose " + other + ".");
     }
 
     bool isReachedByAll(std::size_t to) const {

@@ -19,8 +19,8 @@ struct CheckOptions {
     bool bandwidth = false;                    ///< one second per pair and direction, in rounds
     std::chrono::milliseconds deploy{120'000}; ///< of one host
     std::chrono::milliseconds total{60'000};   ///< of what follows
-    std::chrono::milliseconds resolve{3'000}; ///< a name that is unknown is asked for again so long
-    std::chrono::milliseconds connect{3'000}; ///< after which silence is called dropped
+    std::chrono::milliseconds resolve{30'000}; ///< an unknown name is asked for again so long
+    std::chrono::milliseconds connect{3'000};  ///< after which silence is called dropped
     std::chrono::milliseconds echo{2'000};
 };
 

@@ -9,6 +9,8 @@
 #include <QJsonObject>
 #include <QtTest>
 
+#include <cmath>
+
 using lockstep::support::Ended;
 using lockstep::support::Lab;
 
@@ -43,7 +45,7 @@ private Q_SLOTS:
         QVERIFY(taker->waitForFinished(5000));
         QCOMPARE(ended.exitCode, 2);
         QVERIFY2(ended.err.contains("error: ") && ended.err.contains("worker:1") &&
-                     ended.err.contains("python3"),
+                     ended.err.contains("python3") && ended.err.contains("2223 is free there"),
                  ended.err.constData());
         const QJsonObject last = QJsonDocument::fromJson(ended.out.trimmed()).object();
         QVERIFY2(last["failure"].toObject()["reason"].toString().contains("python3"),
@@ -54,6 +56,61 @@ private Q_SLOTS:
                     .isEmpty());
         const Ended left = m_lab->onHost("n1", {"find", "/home/bash", "-path", "*/runs/*"});
         QVERIFY2(left.out.isEmpty(), left.out.constData());
+    }
+
+    // B2
+    void trainsThroughAFirewallThatAllowsOnlyTheListedPort() {
+        const QByteArray rules =
+            "table inet wall { chain input { type filter hook input priority 0;"
+            " policy accept; iifname \"eth1\" ct state new tcp dport != 2222"
+            " drop; iifname \"eth1\" meta l4proto udp drop; }; }\n";
+        for (const QString& host : {QStringLiteral("n0"), QStringLiteral("n1")}) {
+            const Ended set = m_lab->onHost(host, {"nft", "-f", "-"}, rules);
+            QVERIFY2(set.exitCode == 0, set.err.constData());
+        }
+        // The wall stands: another port is not reached.
+        const auto other = m_lab->startOnHost("n1", {"python3", "-m", "http.server", "4444"});
+        QTRY_VERIFY(m_lab->onHost("n1", {"ss", "-ltn"}).out.contains(":4444"));
+        QVERIFY(m_lab
+                    ->onHost("n0", {"timeout", "1", "bash", "-c",
+                                    "exec 3<>/dev/tcp/" + m_lab->dataAddress("n1") + "/4444"})
+                    .exitCode != 0);
+        other->kill();
+        QVERIFY(other->waitForFinished(5000));
+        const Ended ended = run({"--yes"});
+        for (const QString& host : {QStringLiteral("n0"), QStringLiteral("n1")})
+            QCOMPARE(m_lab->onHost(host, {"nft", "delete", "table", "inet", "wall"}).exitCode, 0);
+        QVERIFY2(ended.exitCode == 0, ended.err.constData());
+    }
+
+    // L3
+    void writesTimesInUtcWhateverTheZoneOfAHost() {
+        QByteArray cluster = R"({"format": "lockstep-cluster", "version": 1, "name": "zones",
+            "workers": [)";
+        for (const auto& [host, zone] :
+             {std::pair("n0", "Asia/Shanghai"), std::pair("n1", "America/New_York")})
+            cluster +=
+                QStringLiteral(R"(%1{"ssh": "%2", "address": "%3:2222", "env": {"TZ": "%4"}})")
+                    .arg(host == QByteArray("n0") ? "" : ", ", host, m_lab->dataAddress(host), zone)
+                    .toUtf8();
+        QFile file(m_lab->home() + "/zones.cluster.json");
+        QVERIFY(file.open(QIODevice::WriteOnly) && file.write(cluster + "]}") > 0);
+        file.close();
+        const Ended ended = m_lab->onController({kCtl, "run", kJob, "--cluster", file.fileName(),
+                                                 "--yes", "--set", "fit.epochs=1", "--json"},
+                                                {}, 120'000);
+        QVERIFY2(ended.exitCode == 0, ended.err.constData());
+        const QString run = QJsonDocument::fromJson(ended.out.trimmed().split('\n').last())
+                                .object()["run"]
+                                .toString();
+        for (const char* task : {"worker-0", "worker-1"}) {
+            QFile events(m_lab->home() + "/.local/share/lockstep/runs/" + run + '/' + task +
+                         "/1/events.jsonl");
+            QVERIFY(events.open(QIODevice::ReadOnly));
+            const double time = QJsonDocument::fromJson(events.readLine()).object()["t"].toDouble();
+            const auto now = static_cast<double>(QDateTime::currentSecsSinceEpoch());
+            QVERIFY2(std::abs(now - time) < 300, qPrintable(QString::number(now - time)));
+        }
     }
 
     void refusesWarningsWhereNobodyCanBeAsked() {

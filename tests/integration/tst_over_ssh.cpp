@@ -157,6 +157,18 @@ private Q_SLOTS:
                  m_said.constData());
     }
 
+    // A host that was restarted is not one that is out of sight.
+    void tellsThatAHostWasRestarted() {
+        const auto running = startLongRun();
+        QVERIFY(!idOfARunThatTrains().isEmpty());
+        QVERIFY2(m_lab->reboot("n3"), qPrintable(m_lab->error()));
+        QVERIFY(QTest::qWaitFor([&] { return running->state() == QProcess::NotRunning; }, 60'000));
+        m_said = running->readAllStandardError();
+        QCOMPARE(running->exitCode(), 1);
+        QVERIFY2(m_said.contains("Failed: worker:2") && m_said.contains("restarted"),
+                 m_said.constData());
+    }
+
 private:
     QString runsFolder() const { return m_lab->home() + "/.local/share/lockstep/runs"; }
 

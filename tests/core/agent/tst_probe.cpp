@@ -191,6 +191,8 @@ private Q_SLOTS:
         QVERIFY(reply.ok() && !reply->isOpen);
         QCOMPARE(reply->owner.pid, std::int64_t(QCoreApplication::applicationPid()));
         QVERIFY(!reply->owner.user.empty());
+        QVERIFY(reply->freePort > server.serverPort() &&
+                reply->freePort <= server.serverPort() + 100);
         QVERIFY(std::abs(reply->owner.startedAt - double(QDateTime::currentSecsSinceEpoch())) <
                 120);
     }

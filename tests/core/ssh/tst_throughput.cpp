@@ -19,7 +19,8 @@ class TestThroughput : public QObject {
 private Q_SLOTS:
     void initTestCase() {
         LOCKSTEP_NEEDS_LAB();
-        m_lab = std::make_unique<Lab>(QStringList{QStringLiteral("n0")});
+        m_lab = std::make_unique<Lab>(QStringList{QStringLiteral("gw jump"), QStringLiteral("n0"),
+                                                  QStringLiteral("n1 via=gw")});
         QVERIFY2(m_lab->isUp(), qPrintable(m_lab->error()));
         QVERIFY2(m_lab->rate(QStringLiteral("n0"), QStringLiteral("1gbit")) &&
                      m_lab->delay(QStringLiteral("n0"), QStringLiteral("10ms")),
@@ -49,6 +50,22 @@ private Q_SLOTS:
               back / 1e6);
         QVERIFY2(there >= 0.6 * reference, "pushing is slower than it has to be");
         QVERIFY2(back >= 0.5 * reference, "fetching is slower than it has to be");
+    }
+
+    // E10
+    void tellsTheRateThroughAJumpHost() {
+        SshOptions options;
+        options.resolve.configFile = m_lab->sshConfig();
+        ScriptedPrompter prompter;
+        SshClient client(options, &prompter);
+        Destination host;
+        host.host = QStringLiteral("n1");
+        const auto connection = client.connectionTo(host);
+        const Status status = open(*connection);
+        QVERIFY2(status.ok(), qPrintable(textOf(status)));
+        const double there = push(*connection);
+        qInfo("through a jump host on the same machine: %.0f MB/s", there / 8e6);
+        QVERIFY(there > 0);
     }
 
 private:

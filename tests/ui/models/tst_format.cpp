@@ -4,6 +4,7 @@
 
 #include <QTest>
 
+#include <ctime>
 #include <limits>
 
 using namespace lockstep::ui;
@@ -30,6 +31,17 @@ private Q_SLOTS:
         QCOMPARE(formatValue(std::numeric_limits<double>::quiet_NaN()), QStringLiteral("NaN"));
         QCOMPARE(formatValue(std::numeric_limits<double>::infinity()), QStringLiteral("∞"));
         QCOMPARE(formatValue(0.21312), QStringLiteral("0.2131"));
+    }
+    // L3: the clocks there went from 01:59:59 to 03:00:00
+    void showsLocalTimesOnADayWithAChangeOfTheClock() {
+        const QByteArray zone = qgetenv("TZ");
+        qputenv("TZ", "America/New_York");
+        tzset();
+        const double change = 1'772'953'200; // 2026-03-08T07:00:00Z
+        QCOMPARE(formatClock(change - 1), QStringLiteral("01:59:59"));
+        QCOMPARE(formatClock(change), QStringLiteral("03:00:00"));
+        zone.isNull() ? qunsetenv("TZ") : qputenv("TZ", zone);
+        tzset();
     }
     void groupsThousands() {
         QCOMPARE(formatCount(12480), QStringLiteral("12,480"));
