@@ -123,7 +123,7 @@ private:
         m_state->phase = Phase::Lost;
         m_state->problem = sameBoot ? "lost: the process and its supervisor are gone and left no "
                                       "exit record; they were killed from outside"
-                                    : "lost: this machine was restarted";
+                                    : kMachineRestarted;
         send(*m_state);
         return {};
     }

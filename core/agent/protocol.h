@@ -26,6 +26,8 @@ inline constexpr const char* kRunIdVariable = "LOCKSTEP_RUN_ID";
 
 // Names in the folder of an attempt.
 inline constexpr const char* kStateFile = "state.json";
+/// ProcessState::problem where the process went with its machine.
+inline constexpr const char* kMachineRestarted = "lost: this machine was restarted";
 inline constexpr const char* kEventsFile = "events.jsonl";
 inline constexpr const char* kStdoutFile = "stdout.log";
 inline constexpr const char* kStderrFile = "stderr.log";

@@ -336,6 +336,10 @@ void RunController::Private::changed(const agent::ProcessState& process) {
     if (isAbrupt && !stopSent)
         if (const auto found = evidenceOf(process, std::nullopt))
             addEvidence(*found);
+    // A stop restarts no machine: this is why, though we hear of it when the machine is back.
+    if (stopSent && process.problem == agent::kMachineRestarted && record.failure &&
+        record.failure->task == process.task)
+        record.failure = causeOf(*evidenceOf(process, std::nullopt));
 }
 
 /// Every word of the task is here and its process is over.
