@@ -22,10 +22,11 @@ JobForm::JobForm(Workspace* workspace, QWidget* parent)
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(16);
-    column->addWidget(makeData());
-    column->addWidget(makeModel());
-    column->addWidget(makeTraining());
-    column->addWidget(makeCommunication());
+    m_ofModel = {makeData(), makeModel(), makeTraining(), makeCommunication()};
+    m_program = makeProgram();
+    column->addWidget(m_program);
+    for (QWidget* card : m_ofModel)
+        column->addWidget(card);
     column->addStretch(1);
     connect(workspace, &Workspace::jobChanged, this, &JobForm::refresh);
     connect(workspace, &Workspace::problemsChanged, this, &JobForm::refresh);
@@ -170,8 +171,14 @@ void JobForm::showLayers() {
 
 void JobForm::refresh() {
     const job::JobSpec& job = m_workspace->job();
+    const bool isCommand = job.kind == job::JobKind::Command;
+    m_program->setVisible(isCommand);
+    for (QWidget* card : m_ofModel)
+        card->setVisible(!isCommand);
+    m_isRefreshing = true;
     for (const auto& show : m_refreshers)
         show(job);
+    m_isRefreshing = false;
     for (const auto& [path, field] : m_fields)
         field->setProblem(m_workspace->problemAt(Document::Job, path));
     const Problem* problem = m_workspace->problemAt(Document::Job, "model");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
 #pragma once
-// The job as a form: data, model, training, communication. Every field knows its path in the
-// document, shows what the document (or a default) says, and carries its problem.
+// The job as a form: data, model, training, communication, or a program of the user's own. Every
+// field knows its path in the document, shows what the document (or a default) says, and carries
+// its problem.
 
 #include "ui/models/workspace.h"
 #include "ui/widgets/form.h"
@@ -38,6 +39,10 @@ private:
     Field* choice(const QString& label, const std::string& path, const QStringList& words,
                   std::function<QString(Job)> shown);
     QCheckBox* check(const QString& label, const std::string& path, std::function<bool(Job)> shown);
+    /// Several lines that stand for one value of the document.
+    Field* lines(const QString& label, const std::string& path, std::function<QString(Job)> shown,
+                 std::function<json::Value(const QString&)> read);
+    Field* pushedFolder();
     void add(const std::string& path, Field* field);
     void set(const std::string& path, json::Value value);
 
@@ -47,6 +52,7 @@ private:
     QWidget* makeTraining();
     QWidget* makeBatch();
     QWidget* makeCommunication();
+    QWidget* makeProgram();
     void chooseSource(int index);
     void browse();
     void setLearningRate(double rate);
@@ -54,6 +60,9 @@ private:
     void showLayers();
 
     Workspace* m_workspace;
+    bool m_isRefreshing = false;
+    QList<QWidget*> m_ofModel; ///< cards of a job that trains a model
+    QWidget* m_program;        ///< card of one that starts a program
     std::vector<std::function<void(Job)>> m_refreshers;
     QList<std::pair<std::string, Field*>> m_fields;
     QStackedWidget* m_source;

@@ -44,10 +44,12 @@ JobSummary::JobSummary(Workspace* workspace, QWidget* parent)
     : QWidget(parent)
     , m_workspace(workspace)
     , m_card(new Card(tr("On this cluster")))
-    , m_grid(new QGridLayout)
+    , m_numbers(new QWidget)
+    , m_grid(new QGridLayout(m_numbers))
     , m_curve(new Curve)
     , m_curveNote(makeLabel({}, "muted"))
     , m_sharding(makeLabel({}, "muted")) {
+    m_grid->setContentsMargins(0, 0, 0, 0);
     m_grid->setHorizontalSpacing(12);
     m_grid->setVerticalSpacing(7);
     m_grid->setColumnStretch(1, 1);
@@ -64,7 +66,7 @@ JobSummary::JobSummary(Workspace* workspace, QWidget* parent)
     line();
     m_rate = row(tr("Learning rate"), tr("Of the optimizer, before scaling"));
     m_scaled = row(tr("Scaled rate"), tr("What training uses after the warm-up"));
-    m_card->body()->addLayout(m_grid);
+    m_card->body()->addWidget(m_numbers);
     m_card->body()->addWidget(m_curve);
     m_card->body()->addWidget(m_curveNote);
     line();
@@ -100,6 +102,17 @@ QLabel* JobSummary::row(const QString& name, const QString& help) {
 
 void JobSummary::refresh() {
     const job::JobSpec& job = m_workspace->job();
+    const bool isCommand = job.kind == job::JobKind::Command;
+    m_numbers->setVisible(!isCommand);
+    if (isCommand) {
+        m_curve->hide();
+        m_curveNote->hide();
+        m_sharding->setText(tr("The program is started for each of %1, with its TF_CONFIG. What "
+                               "Keras prints of loss, metrics and time per step is charted.")
+                                .arg(countWords(static_cast<int>(m_workspace->cluster().size()),
+                                                tr("1 worker"), tr("%1 workers"))));
+        return;
+    }
     const job::BatchSummary batch = m_workspace->batching();
     const JobDescription& description = m_workspace->description();
     const auto rows = m_workspace->trainRows();

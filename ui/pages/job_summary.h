@@ -23,6 +23,7 @@ private:
 
     Workspace* m_workspace;
     Card* m_card;
+    QWidget* m_numbers;
     QGridLayout* m_grid;
     QLabel* m_replicas;
     QLabel* m_perReplica;

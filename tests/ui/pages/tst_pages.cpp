@@ -239,6 +239,51 @@ private Q_SLOTS:
         QVERIFY2(shown, "the panel shows the global batch of two replicas");
     }
 
+    void editsAProgramOfTheUsersOwn() {
+        Workspace workspace;
+        QVERIFY(workspace
+                    .setJobText(QStringLiteral(
+                        R"({"format": "lockstep-job", "version": 1, "name": "own",
+                            "kind": "command", "argv": ["python3", "train.py"],
+                            "env": {"A": "1"}, "push": {"folder": "src", "ignore": ["*.log"]}})"))
+                    .ok());
+        JobPage page(&workspace);
+        expose(page);
+        const auto lines = [&](const char* name) {
+            return static_cast<QPlainTextEdit*>(named(page, QString::fromLatin1(name)));
+        };
+        auto* argv = lines("Program and arguments, one a line");
+        QCOMPARE(argv->toPlainText(), QStringLiteral("python3\ntrain.py"));
+        argv->setFocus();
+        argv->moveCursor(QTextCursor::End);
+        QTest::keyClick(argv, Qt::Key_Return); // no word yet
+        QCOMPARE(workspace.job().command.argv.size(), std::size_t{2});
+        QTest::keyClicks(argv, QStringLiteral("two words"));
+        QCOMPARE(workspace.job().command.argv,
+                 (std::vector<std::string>{"python3", "train.py", "two words"}));
+        auto* variables = lines("Variables, NAME=VALUE");
+        QCOMPARE(variables->toPlainText(), QStringLiteral("A=1"));
+        variables->setFocus();
+        variables->moveCursor(QTextCursor::End);
+        QTest::keyClick(variables, Qt::Key_Return);
+        QTest::keyClicks(variables, QStringLiteral("B=x=y"));
+        QCOMPARE(workspace.job().command.env, (job::Variables{{"A", "1"}, {"B", "x=y"}}));
+        auto* push = static_cast<QLineEdit*>(
+            named(page, QStringLiteral("Folder to push, from the job's folder on")));
+        push->setFocus();
+        push->selectAll();
+        QTest::keyClicks(push, QStringLiteral("code"));
+        QCOMPARE(workspace.job().command.push->folder, std::string("code"));
+        QCOMPARE(workspace.job().command.push->ignore, std::vector<std::string>{"*.log"});
+        // What only a model has is not asked for.
+        QVERIFY(!named(page, QStringLiteral("Epochs"))->isVisible());
+        QVERIFY(argv->isVisible());
+        while (workspace.undoStack()->canUndo())
+            workspace.undoStack()->undo();
+        QVERIFY(!argv->isVisible());
+        QVERIFY(named(page, QStringLiteral("Epochs"))->isVisible());
+    }
+
     void keepsTheJsonInStepBothWays() {
         Workspace workspace;
         JobPage page(&workspace);

@@ -165,6 +165,13 @@ const Picture kPictures[] = {
          });
      }},
     {"job", [](Scene& s) { s.window.showPage(MainWindow::PageId::Job); }},
+    {"job-command",
+     [](Scene& s) {
+         s.window.openPath(Document::Job,
+                           QStringLiteral(LOCKSTEP_SOURCE_DIR
+                                          "/resources/examples/tensorflow/tensorflow.job.json"));
+         s.window.showPage(MainWindow::PageId::Job);
+     }},
     {"job-json",
      [](Scene& s) {
          s.window.showPage(MainWindow::PageId::Job);
