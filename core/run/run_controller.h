@@ -73,7 +73,7 @@ public:
     std::vector<HostProgress> hostProgress() const;
     /// Another program writes the run folder; stop() works nevertheless.
     bool isReadOnly() const;
-    /// All that the workers had written when attach() began has been read.
+    /// All that the workers had written when attach() began has been read; true for a launch.
     bool isCaughtUp() const;
     /// For --json, at any time; the whole of it once the state is final.
     json::Value result() const;

@@ -28,6 +28,7 @@ std::string counted(int count, const std::string& what) {
 
 void RunController::Private::launch(LaunchRequest given) {
     request = std::move(given);
+    saidCaughtUp = true; // there is nothing older
     if (!request.jobFile.empty())
         request.jobFile = std::filesystem::absolute(request.jobFile).lexically_normal().string();
     setState(State::Validating);
