@@ -49,7 +49,10 @@ Problems checkMachines(const cluster::ClusterSpec& cluster, const std::string& f
                 problems.push_back({Severity::Error, file, path + ".ssh", line,
                                     "The host " + worker.sshText() + " of " + task +
                                         " cannot be reached: " + lockstep::describe(why),
-                                    "a destination as ssh takes it, or null for this machine", ""});
+                                    why.code == Code::InvalidArgument
+                                        ? "a destination as ssh takes it, or null for this machine"
+                                        : "",
+                                    ""});
         const auto address = cluster::Address::parse(worker.address);
         if (!worker.isOnThisMachine() || !address)
             continue;
