@@ -134,6 +134,50 @@ private Q_SLOTS:
                     }});
     }
 
+    // A14, D11, D13: started with variables that no shell takes and with an agent; the accounts are
+    // not root and have no sudo.
+    void handsOnWhatIsAllowedAndNeedsNoRoot() {
+        LOCKSTEP_NEEDS_LAB();
+        Lab lab({"n0", "n1 shell=fish noisy"});
+        QVERIFY2(lab.isUp(), qPrintable(lab.error()));
+        for (const char* host : {"n0", "n1"})
+            QVERIFY(lab.onController({"ssh", host, "sudo -n true || echo no sudo"})
+                        .out.contains("no sudo"));
+        QVERIFY(write(path("env.job.json"), R"({"format": "lockstep-job", "version": 1,
+            "name": "env", "kind": "command", "pass_env": ["A", "FOO*", "BASH*"],
+            "argv": ["sh", "-c", "echo uid=$(id -u); env"]})"));
+        const QString data = path("env-data");
+        const Hosts hosts{lab.controller() + QStringList{"env", "XDG_DATA_HOME=" + data,
+                                                         "FOO.BAR=1", "BASH_FUNC_m%%=() { echo; }",
+                                                         "A=$'x\ny", "UNASKED=1"},
+                          data,
+                          lab.clusterFile({"n0", "n1"}),
+                          {}};
+        const auto agent = lab.startOnController({"ssh-agent", "-D", "-a", path("agent")});
+        QTRY_VERIFY(QFile::exists(path("agent")));
+        qputenv("SSH_AUTH_SOCK", path("agent").toUtf8());
+        const Ended ended =
+            ctl(hosts, {"run", path("env.job.json"), "--cluster", hosts.cluster, "--yes"});
+        qunsetenv("SSH_AUTH_SOCK");
+        agent->kill();
+        QVERIFY(agent->waitForFinished(5000));
+        const QByteArray said = ended.out + ended.err;
+        QVERIFY2(ended.exitCode == 0, said.constData());
+        for (const char* name : {"FOO.BAR", "BASH_FUNC_m%%"})
+            QVERIFY2(said.contains(name), said.constData()); // told that they are left out
+        const QString runs = data + "/lockstep/runs/";
+        const QString run = QDir(runs).entryList(QDir::Dirs | QDir::NoDotAndDotDot).value(0);
+        for (const char* task : {"worker-0", "worker-1"}) {
+            const QByteArray out = bytesOf(runs + run + '/' + task + "/1/stdout.log");
+            QVERIFY2(out.contains("A=$'x\ny\n"), out.constData());
+            QVERIFY2(out.contains("TF_CONFIG={") && out.contains("uid=") &&
+                         !out.contains("uid=0\n"),
+                     out.constData());
+            for (const char* name : {"FOO.BAR", "BASH_FUNC", "UNASKED", "SSH_AUTH_SOCK"})
+                QVERIFY2(!out.contains(name), out.constData());
+        }
+    }
+
 private:
     QString path(const QString& name) const { return m_folder.filePath(name); }
 
