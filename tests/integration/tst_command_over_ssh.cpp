@@ -140,9 +140,11 @@ private Q_SLOTS:
         LOCKSTEP_NEEDS_LAB();
         Lab lab({"n0", "n1 shell=fish noisy"});
         QVERIFY2(lab.isUp(), qPrintable(lab.error()));
-        for (const char* host : {"n0", "n1"})
-            QVERIFY(lab.onController({"ssh", host, "sudo -n true || echo no sudo"})
-                        .out.contains("no sudo"));
+        for (const char* host : {"n0", "n1"}) {
+            const Ended sudo = lab.onController(
+                {"ssh", "-F", lab.sshConfig(), host, "sh -c 'sudo -n true || echo no sudo'"});
+            QVERIFY2(sudo.out.contains("no sudo"), sudo.err.constData());
+        }
         QVERIFY(write(path("env.job.json"), R"({"format": "lockstep-job", "version": 1,
             "name": "env", "kind": "command", "pass_env": ["A", "FOO*", "BASH*"],
             "argv": ["sh", "-c", "echo uid=$(id -u); env"]})"));
