@@ -2,6 +2,7 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 // Checks of clusters whose hosts are network namespaces on one bridge. Needs root, ip and nft. The
 // hosts share a kernel, so each check also finds that they are one machine; that is left out.
+#include "core/agent/probe_protocol.h"
 #include "core/base/files.h"
 #include "core/remote/local_host.h"
 #include "core/run/cluster_check.h"
@@ -149,6 +150,35 @@ private:
     QString m_name;
 };
 
+/// This machine with a clock that is `ahead`: what its worker answers is changed on the way.
+class SkewedHost final : public remote::LocalHost {
+public:
+    SkewedHost(double ahead, QString name)
+        : LocalHost(QStringLiteral(LOCKSTEP_BIN_DIR "/lockstep-worker"))
+        , m_ahead(ahead)
+        , m_name(std::move(name)) {}
+    QString name() const override { return m_name; }
+    RequestId run(const remote::Command& command, const QByteArray& input,
+                  Done<remote::Output> done, std::chrono::milliseconds deadline) override {
+        return LocalHost::run(
+            command, input,
+            [done, ahead = m_ahead](Result<remote::Output> output) {
+                auto probe = output ? agent::decodeHostProbe(output->out.trimmed().toStdString())
+                                    : Result<agent::HostProbe>(output.error());
+                if (probe && probe->utcSeconds > 0) { // no other answer has a time
+                    probe->utcSeconds += ahead;
+                    output->out = QByteArray::fromStdString(agent::encode(*probe));
+                }
+                done(std::move(output));
+            },
+            deadline);
+    }
+
+private:
+    double m_ahead;
+    QString m_name;
+};
+
 Result<std::shared_ptr<remote::Host>> namespaceHost(const cluster::Worker& worker) {
     std::shared_ptr<remote::Host> host = std::make_shared<NamespaceHost>(
         worker.task.index, QString::fromStdString(worker.sshText()));
@@ -231,6 +261,33 @@ private Q_SLOTS:
         QVERIFY(findingsIn(report).empty());
         QVERIFY(report.pair(0, 1).result.roundTripSeconds > 0);
         QVERIFY(std::abs(report.hosts[0].clockOffsetSeconds) < 0.5);
+    }
+    // L2
+    void warnsOfTheClocksThatItMeasures() {
+        const std::vector<double> ahead{300, -7, 0.2};
+        CheckOptions options;
+        options.resolve = std::chrono::milliseconds(500);
+        const auto make =
+            [&](const cluster::Worker& worker) -> Result<std::shared_ptr<remote::Host>> {
+            return std::shared_ptr<remote::Host>(
+                std::make_shared<SkewedHost>(ahead.at(static_cast<std::size_t>(worker.task.index)),
+                                             QString::fromStdString(worker.sshText())));
+        };
+        ClusterCheck cluster(make, specOf(3), options);
+        QSignalSpy done(&cluster, &ClusterCheck::done);
+        cluster.start();
+        QVERIFY(done.wait(60'000));
+        std::vector<CheckFinding> clocks;
+        for (const CheckFinding& finding : cluster.report().findings)
+            if (finding.id == "clock")
+                clocks.push_back(finding);
+        QCOMPARE(clocks.size(), std::size_t{2});
+        QCOMPARE(clocks[0].task, std::string("worker:0"));
+        QVERIFY2(clocks[0].what.find("s ahead") != std::string::npos, clocks[0].what.c_str());
+        QCOMPARE(clocks[1].task, std::string("worker:1"));
+        QVERIFY2(clocks[1].what.find("s behind") != std::string::npos, clocks[1].what.c_str());
+        for (std::size_t host = 0; host < ahead.size(); ++host)
+            QVERIFY(std::abs(cluster.report().hosts[host].clockOffsetSeconds - ahead[host]) < 0.5);
     }
     void marksTheOneDirectionThatIsDropped() {
         Network network(3);
