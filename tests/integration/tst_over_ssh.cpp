@@ -239,7 +239,7 @@ private:
 
     QJsonObject run(const QStringList& where) {
         const Ended ended = m_lab->onController(
-            QStringList{kCtl, "run", kJob}
+            QStringList{kCtl, "run", kJob, "--yes"}
                 << where
                 << QStringList{"--set", "threads_per_worker=1", "--set", "fit.epochs=3", "--json"},
             {}, 120'000);
