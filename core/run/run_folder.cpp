@@ -5,6 +5,7 @@
 #include "core/base/files.h"
 #include "core/base/hash.h"
 #include "core/cluster/task.h"
+#include "core/keras_file/keras_model.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -264,7 +265,16 @@ Status exportMetrics(const std::string& folder, const std::string& target) {
     return files::writeAtomic(target, metrics::toCsv(*events).text, files::Durability::Renamed);
 }
 
-Status exportModel(const RunFolder& folder, const std::string& target) {
+ModelFormat modelFormatOf(const std::string& fileName) {
+    if (fileName.ends_with(".keras"))
+        return ModelFormat::Keras;
+    if (fileName.ends_with(".weights.h5"))
+        return ModelFormat::WeightsH5;
+    return fileName.ends_with(".h5") || fileName.ends_with(".hdf5") ? ModelFormat::LegacyH5
+                                                                    : ModelFormat::Safetensors;
+}
+
+Status exportModel(const RunFolder& folder, const std::string& target, ModelFormat format) {
     auto record = folder.load();
     if (!record)
         return record.error();
@@ -285,7 +295,20 @@ Status exportModel(const RunFolder& folder, const std::string& target) {
         return Error{Code::Corrupt,
                      "This model is not what the chief wrote: its SHA-256 differs from run.json.",
                      folder.modelPath()};
-    return files::writeAtomic(target, *bytes);
+    if (format == ModelFormat::Safetensors)
+        return files::writeAtomic(target, *bytes);
+    auto archive = archive::read(folder.modelPath());
+    if (!archive)
+        return archive.error();
+    const auto model = keras_file::modelOf(std::move(*archive));
+    if (!model)
+        return model.error();
+    using keras_file::Format;
+    return keras_file::write(*model,
+                             format == ModelFormat::Keras       ? Format::Keras
+                             : format == ModelFormat::WeightsH5 ? Format::WeightsH5
+                                                                : Format::LegacyH5,
+                             target);
 }
 
 } // namespace lockstep::run

@@ -78,8 +78,11 @@ Result<std::vector<metrics::EventsFile>> readEventsFiles(const std::string& fold
 
 /// Writes the metrics of the run folder as CSV to `target`, atomically.
 Status exportMetrics(const std::string& folder, const std::string& target);
-/// Copies the run's model to `target`, atomically; NotFound where the run has none (yet), Corrupt
-/// where its bytes are not what the chief wrote.
-Status exportModel(const RunFolder& folder, const std::string& target);
+enum class ModelFormat { Safetensors, Keras, WeightsH5, LegacyH5 };
+/// By the ending of a file's name: ".keras", ".weights.h5", ".h5" or ".hdf5"; else safetensors.
+ModelFormat modelFormatOf(const std::string& fileName);
+/// Writes the run's model to `target`, atomically; NotFound where the run has none (yet), Corrupt
+/// where its bytes are not what the chief wrote, Unsupported where the format cannot hold it.
+Status exportModel(const RunFolder& folder, const std::string& target, ModelFormat format);
 
 } // namespace lockstep::run

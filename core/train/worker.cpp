@@ -21,6 +21,27 @@ namespace lockstep::train {
 
 namespace {
 
+json::Value compileOf(const Prepared& prepared) {
+    const json::Value* compile = prepared.job.document.find("compile");
+    return compile ? *compile : json::Value();
+}
+
+/// One for each layer of the model's JSON, also where that gives none.
+json::Value layerNamesOf(const Prepared& prepared) {
+    json::Value names = json::Value::array();
+    for (const nn::Layer& layer : prepared.graph->layers())
+        names.append(layer.name);
+    return names;
+}
+
+/// Of a row.
+json::Value inputShapeOf(const Prepared& prepared) {
+    json::Value dims = json::Value::array();
+    for (const std::int64_t dim : prepared.graph->inputShape().dims())
+        dims.append(dim);
+    return dims;
+}
+
 std::chrono::milliseconds milliseconds(double seconds) {
     return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
@@ -162,7 +183,10 @@ private:
                                          {"run", m_identity.run},
                                          {"job", m_prepared.job.name},
                                          {"digest", toHex(result.digest)},
-                                         {"keras_model", json::dump(m_prepared.model)}});
+                                         {"keras_model", json::dump(m_prepared.model)},
+                                         {"keras_compile", json::dump(compileOf(m_prepared))},
+                                         {"layers", json::dump(layerNamesOf(m_prepared))},
+                                         {"input_shape", json::dump(inputShapeOf(m_prepared))}});
         if (!written)
             throw Failure(written.error());
         m_events->write(wire::FileWritten{"model", name, written->bytes, written->sha256});

@@ -48,10 +48,12 @@ PLAN = {
     "core/ssh": Part("control", BASE, qt=("Core",),
                      external=("libssh/callbacks.h", "libssh/libssh.h", "libssh/server.h")),
     "core/remote": Part("control", ("core/ssh", "core/helper", "core/base"), qt=("Core",)),
+    "core/keras_file": Part("control", ("core/archive", "core/base"),
+                            external=("hdf5.h", "zip.h")),
     "core/document": Part("control", ("core/base", "core/cluster", "core/job"), qt=("Core",)),
     "core/metrics": Part("control", ("core/base", "core/wire"), qt=("Core",)),
     "core/run": Part("control", ("core/remote", "core/ssh", "core/document", "core/metrics",
-                                 "core/archive", "core/agent", "core/cluster", "core/job",
+                                 "core/keras_file", "core/archive", "core/agent", "core/cluster", "core/job",
                                  "core/wire", "core/base"), qt=("Core", "Sql")),
     # The window
     "ui/models": Part("gui", UI_CORE, qt=("Core", "Gui")),

@@ -123,9 +123,11 @@ void CatalogueLibrary::refresh() {
 }
 
 void CatalogueLibrary::exportModel(const QString& runId, const QString& target, Done done) {
-    post([id = runId.toStdString(), to = target.toStdString()](
-             Shelf& shelf) { return run::exportModel(run::RunFolder(shelf.root(), id), to); },
-         std::move(done));
+    post(
+        [id = runId.toStdString(), to = target.toStdString()](Shelf& shelf) {
+            return run::exportModel(run::RunFolder(shelf.root(), id), to, run::modelFormatOf(to));
+        },
+        std::move(done));
 }
 
 void CatalogueLibrary::exportMetrics(const QString& runId, const QString& target, Done done) {

@@ -95,7 +95,7 @@ QWidget* RunsPage::makeDetail() {
     m_open->setToolTip(tr("Show charts and log of this run on Monitor (Enter)"));
     m_exportModel = new QPushButton(tr("Export model"));
     setIconBeside(m_exportModel, "export");
-    m_exportModel->setToolTip(tr("Save the chief's model as safetensors"));
+    m_exportModel->setToolTip(tr("Save the chief's model for Keras, or as safetensors"));
     m_exportMetrics = new QPushButton(tr("Export metrics"));
     setIconBeside(m_exportMetrics, "table");
     m_exportMetrics->setToolTip(tr("Save every step and epoch as CSV"));
@@ -182,8 +182,11 @@ void RunsPage::exportSelected(bool model) {
                                    QDir::currentPath());
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setDefaultSuffix(model ? QStringLiteral("safetensors") : QStringLiteral("csv"));
-    dialog->selectFile(name + (model ? QStringLiteral(".safetensors") : QStringLiteral(".csv")));
+    if (model)
+        dialog->setNameFilters({tr("Keras model (*.keras)"), tr("Keras weights (*.weights.h5)"),
+                                tr("Keras 2 model (*.h5)"), tr("Tensors (*.safetensors)")});
+    dialog->setDefaultSuffix(model ? QStringLiteral("keras") : QStringLiteral("csv"));
+    dialog->selectFile(name + (model ? QStringLiteral(".keras") : QStringLiteral(".csv")));
     connect(dialog, &QFileDialog::fileSelected, this, [this, id, model](const QString& path) {
         const auto done = [this, path](const Status& status) {
             Q_EMIT noticed(status.ok()

@@ -145,15 +145,16 @@ private Q_SLOTS:
         record.model.reset();
         QVERIFY(folder.save(record));
         const std::string target = root + "/out.safetensors";
-        QCOMPARE(exportModel(folder, target).error().code, Code::NotFound);
+        QCOMPARE(exportModel(folder, target, ModelFormat::Safetensors).error().code,
+                 Code::NotFound);
         record.model = ModelFile{"model.safetensors", std::string(64, '0'), 3};
         QVERIFY(folder.save(record));
         QVERIFY(files::writeAtomic(folder.modelPath(), "abc"));
-        QCOMPARE(exportModel(folder, target).error().code, Code::Corrupt);
+        QCOMPARE(exportModel(folder, target, ModelFormat::Safetensors).error().code, Code::Corrupt);
         QVERIFY(!QFile::exists(QString::fromStdString(target)));
         record.model->sha256 = *sha256OfFile(folder.modelPath());
         QVERIFY(folder.save(record));
-        QVERIFY(exportModel(folder, target));
+        QVERIFY(exportModel(folder, target, ModelFormat::Safetensors));
         QCOMPARE(*files::read(target), std::string("abc"));
     }
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// SPDX-FileCopyrightText: Lockstep contributors
+// Trains, exports, and lets Keras itself open what came out. Skips unless $LOCKSTEP_KERAS_PYTHON is
+// a Python with keras and tf_keras.
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QtTest>
+
+namespace {
+
+const QString kCtl = QStringLiteral(LOCKSTEP_BIN_DIR "/lockstepctl");
+const QString kFolder = QStringLiteral(LOCKSTEP_SOURCE_DIR "/resources/examples/digits/");
+const QString kCheck = QStringLiteral(LOCKSTEP_SOURCE_DIR "/tests/core/keras_file/check.py");
+
+struct Ended {
+    int exitCode = -1;
+    QByteArray out;
+    QByteArray err;
+};
+
+Ended run(const QString& program, const QStringList& words) {
+    QProcess process;
+    process.start(program, words);
+    if (!process.waitForFinished(200'000))
+        return {};
+    return {process.exitCode(), process.readAllStandardOutput(), process.readAllStandardError()};
+}
+
+QJsonObject lastLine(const QByteArray& out) {
+    return QJsonDocument::fromJson(out.trimmed().split('\n').last()).object();
+}
+
+} // namespace
+
+class TestRealKeras : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void initTestCase() {
+        m_python = qEnvironmentVariable("LOCKSTEP_KERAS_PYTHON");
+        if (m_python.isEmpty())
+            QSKIP("LOCKSTEP_KERAS_PYTHON names no Python with Keras.");
+        qputenv("XDG_DATA_HOME", m_folder.path().toUtf8());
+        qputenv("TF_CPP_MIN_LOG_LEVEL", "3");
+        // Without validation the loss of training is that of the whole set.
+        const Ended trained =
+            run(kCtl, {QStringLiteral("run"), kFolder + QStringLiteral("digits.job.json"),
+                       QStringLiteral("--local"), QStringLiteral("2"), QStringLiteral("--json")});
+        QVERIFY2(trained.exitCode == 0, trained.err.constData());
+        m_final = lastLine(trained.out)[QStringLiteral("final")].toObject();
+    }
+
+    void opensWhatWasTrained_data() {
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<bool>("legacy");
+        QTest::newRow(".keras, Keras 3") << QStringLiteral("model.keras") << false;
+        QTest::newRow(".h5, Keras 3") << QStringLiteral("model.h5") << false;
+        QTest::newRow(".h5, Keras 2") << QStringLiteral("model.h5") << true;
+    }
+    void opensWhatWasTrained() {
+        QFETCH(QString, file);
+        QFETCH(bool, legacy);
+        const QString path = m_folder.filePath(file);
+        const QString weights = m_folder.filePath(QStringLiteral("model.weights.h5"));
+        for (const QString& target : {path, weights}) {
+            const Ended exported = run(kCtl, {QStringLiteral("export"), QStringLiteral("last"),
+                                              QStringLiteral("-o"), target});
+            QVERIFY2(exported.exitCode == 0, exported.err.constData());
+        }
+        QStringList words{kCheck, path, legacy ? QStringLiteral("-") : weights,
+                          kFolder + QStringLiteral("digits.csv.gz")};
+        if (legacy)
+            words << QStringLiteral("--legacy");
+        const Ended checked = run(m_python, words);
+        QVERIFY2(checked.exitCode == 0, checked.err.constData());
+        const QJsonObject said = lastLine(checked.out);
+        qInfo("Keras %s: %s", qPrintable(said[QStringLiteral("version")].toString()),
+              checked.out.trimmed().constData());
+        // 1,437 of 1,797 rows were trained to nearly nothing, 360 are the validation's.
+        const double expected = (1437 * m_final[QStringLiteral("loss")].toDouble() +
+                                 360 * m_final[QStringLiteral("val_loss")].toDouble()) /
+                                1797;
+        QVERIFY(std::abs(said[QStringLiteral("loss")].toDouble() - expected) < 0.01);
+        QVERIFY(said[QStringLiteral("accuracy")].toDouble() > 0.98);
+        QVERIFY(said[QStringLiteral("after")].toDouble() < 0.2); // trains on
+    }
+
+private:
+    QTemporaryDir m_folder;
+    QString m_python;
+    QJsonObject m_final;
+};
+
+QTEST_GUILESS_MAIN(TestRealKeras)
+#include "tst_real_keras.moc"
