@@ -84,20 +84,27 @@ void H5File::makeGroup(const std::string& path) {
     }
 }
 
-void H5File::writeFloats(const std::string& path, const std::vector<std::int64_t>& shape,
-                         std::span<const std::byte> bytes) {
+void H5File::write(const std::string& path, hid_t fileType, hid_t type,
+                   const std::vector<std::int64_t>& shape, const void* values) {
     makeGroup(path.substr(0, path.rfind('/')));
     const std::vector<hsize_t> dims(shape.begin(), shape.end());
     const H5Handle space(
         dims.empty() ? H5Screate(H5S_SCALAR)
                      : H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr),
         H5Sclose, "a shape");
-    const H5Handle set(H5Dcreate2(m_file.get(), path.c_str(), H5T_IEEE_F32LE, space.get(),
-                                  H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+    const H5Handle set(H5Dcreate2(m_file.get(), path.c_str(), fileType, space.get(), H5P_DEFAULT,
+                                  H5P_DEFAULT, H5P_DEFAULT),
                        H5Dclose, "an array");
-    if (!bytes.empty())
-        check(H5Dwrite(set.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()),
-              "an array's values");
+    check(H5Dwrite(set.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "an array's values");
+}
+
+void H5File::writeFloats(const std::string& path, const std::vector<std::int64_t>& shape,
+                         std::span<const std::byte> bytes) {
+    write(path, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, shape, bytes.data());
+}
+
+void H5File::writeInteger(const std::string& path, std::int64_t value) {
+    write(path, H5T_STD_I64LE, H5T_NATIVE_INT64, {}, &value);
 }
 
 void H5File::setText(const std::string& path, const char* name, const std::string& value) {

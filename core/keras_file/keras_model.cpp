@@ -11,7 +11,7 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <span>
 
 namespace lockstep::keras_file {
 
@@ -63,6 +63,40 @@ Result<std::vector<std::string>> namesOf(const Value& list) {
     return names;
 }
 
+/// Those that are named "optimizer/<slot>/<layer>/<variable>", by their slots.
+void takeSlots(std::vector<archive::Array>& arrays, KerasOptimizer& optimizer) {
+    const std::string prefix = "optimizer/";
+    const auto isSlot = [&](const archive::Array& array) {
+        return array.name.starts_with(prefix) &&
+               std::count(array.name.begin(), array.name.end(), '/') == 3;
+    };
+    for (archive::Array& array : arrays) {
+        if (!isSlot(array))
+            continue;
+        const std::string slot =
+            array.name.substr(prefix.size(), array.name.find('/', prefix.size()) - prefix.size());
+        auto at = std::find_if(optimizer.slots.begin(), optimizer.slots.end(),
+                               [&](const auto& each) { return each.first == slot; });
+        if (at == optimizer.slots.end())
+            at = optimizer.slots.insert(optimizer.slots.end(), {slot, {}});
+        at->second.push_back(array);
+    }
+    std::erase_if(arrays, isSlot);
+}
+
+/// Nothing where the archive has none.
+std::optional<KerasOptimizer> optimizerOf(const Value& facts, std::vector<archive::Array>& arrays) {
+    const Value* name = facts.find("name");
+    const Value* iterations = facts.find("iterations");
+    const Value* rate = facts.find("learning_rate");
+    if (!name || !name->isString() || !iterations || !iterations->isInteger() || !rate ||
+        !rate->isNumber())
+        return std::nullopt;
+    KerasOptimizer optimizer{name->toString(), iterations->toInteger(), rate->toNumber(), {}};
+    takeSlots(arrays, optimizer);
+    return optimizer;
+}
+
 /// Gives each layer the arrays that are named after it.
 Status takeVariables(std::vector<archive::Array> arrays, std::vector<KerasLayer>& layers) {
     for (archive::Array& array : arrays) {
@@ -92,6 +126,33 @@ std::vector<std::string> pathsOf(const KerasModel& model) {
     return paths;
 }
 
+/// The order in which Keras 3 numbers an optimizer's arrays: Adam's first two kinds take turns over
+/// the variables, every other kind stands in a block.
+std::vector<const archive::Array*> numbered(const KerasOptimizer& optimizer) {
+    std::vector<const archive::Array*> arrays;
+    std::size_t first = 0;
+    if (optimizer.name.starts_with("Adam") && optimizer.slots.size() >= 2) {
+        for (std::size_t i = 0; i < optimizer.slots[0].second.size(); ++i)
+            for (first = 0; first < 2; ++first)
+                arrays.push_back(&optimizer.slots[first].second[i]);
+        first = 2;
+    }
+    for (; first < optimizer.slots.size(); ++first)
+        for (const archive::Array& array : optimizer.slots[first].second)
+            arrays.push_back(&array);
+    return arrays;
+}
+
+void writeOptimizer(detail::H5File& file, const KerasOptimizer& optimizer) {
+    const std::string vars = "/optimizer/vars/";
+    file.writeInteger(vars + '0', optimizer.iterations);
+    const auto rate = static_cast<float>(optimizer.learningRate);
+    file.writeFloats(vars + '1', {}, std::as_bytes(std::span(&rate, 1)));
+    int number = 2;
+    for (const archive::Array* array : numbered(optimizer))
+        file.writeFloats(vars + std::to_string(number++), array->shape, array->bytes);
+}
+
 /// Keras up to 3.5 wants the group "vars" of every layer, also of one without arrays.
 std::string weightsImage(const KerasModel& model) {
     detail::H5File file;
@@ -108,6 +169,8 @@ std::string weightsImage(const KerasModel& model) {
             file.writeFloats(vars + '/' + std::to_string(place), layer.variables[place].shape,
                              layer.variables[place].bytes);
     }
+    if (model.optimizer && !model.compile.isNull())
+        writeOptimizer(file, *model.optimizer);
     return file.image();
 }
 
@@ -188,6 +251,8 @@ Result<KerasModel> modelOf(archive::Archive archive) {
         model.layers.push_back({entry.find("config")->find("name")->toString(),
                                 entry.find("class_name")->toString(),
                                 {}});
+    if (const auto facts = jsonOf(archive, "optimizer"))
+        model.optimizer = optimizerOf(*facts, archive.arrays);
     LOCKSTEP_TRY(takeVariables(std::move(archive.arrays), model.layers));
     return model;
 }

@@ -9,7 +9,10 @@
 #include "core/archive/safetensors.h"
 #include "core/base/json.h"
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lockstep::keras_file {
@@ -20,11 +23,21 @@ struct KerasLayer {
     std::vector<archive::Array> variables; ///< in Keras' order; names without the layer's
 };
 
+/// What an optimizer remembers; the slots are those of one kind, "momentum", for each trainable
+/// variable in the order of the layers.
+struct KerasOptimizer {
+    std::string name; ///< Keras' class
+    std::int64_t iterations = 0;
+    double learningRate = 0;
+    std::vector<std::pair<std::string, std::vector<archive::Array>>> slots;
+};
+
 struct KerasModel {
     json::Value config;  ///< {"class_name": "Sequential", "config": {...}}, as Keras 3 reads it
     json::Value compile; ///< optimizer, loss, metrics; null: not compiled
     std::vector<std::int64_t> input; ///< shape of a row, without the batch
     std::vector<KerasLayer> layers;  ///< in the order of the configuration, an InputLayer first
+    std::optional<KerasOptimizer> optimizer;
 };
 
 /// Reads the archive of a finished run. Corrupt where its metadata or arrays do not fit together,
@@ -32,8 +45,8 @@ struct KerasModel {
 Result<KerasModel> modelOf(archive::Archive archive);
 
 enum class Format {
-    Keras,     ///< .keras: configuration and weights, of Keras 3
-    WeightsH5, ///< .weights.h5: weights alone, of Keras 3
+    Keras,     ///< .keras: configuration, weights and the optimizer's state, of Keras 3
+    WeightsH5, ///< .weights.h5: the same without the configuration
     LegacyH5,  ///< .h5: configuration and weights in one file, of Keras 2 and 3
 };
 

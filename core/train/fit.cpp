@@ -153,7 +153,8 @@ public:
         Sha256 digest = digestOf(m_network);
         for (int epoch = 1; epoch <= epochs; ++epoch)
             digest = runEpoch(epoch, epochs, pipeline, validation.get());
-        FitResult result{m_meter.summary(), digest};
+        const double rate = m_rate;
+        FitResult result{m_meter.summary(), digest, {std::move(m_optimizer), m_step, rate}};
         result.summary.digest = toHex(digest);
         return result;
     }
@@ -238,6 +239,7 @@ private:
         m_totals.addTo(m_averages, batch.globalRows);
         record.loss = m_totals.loss(batch.globalRows);
         record.learningRate = static_cast<double>(scalars.rate);
+        m_rate = record.learningRate;
         record.times.allReduce = m_reducer.milliseconds();
         record.times.total = millisecondsSince(begin);
         if (auto event = m_meter.add(record))
@@ -299,7 +301,8 @@ private:
     collective::Work m_totalsWork;
     Averages m_averages;
     StepMeter m_meter;
-    std::int64_t m_step = 0; ///< optimizer updates made
+    std::int64_t m_step = 0;                          ///< optimizer updates made
+    double m_rate = m_compile.optimizer.learningRate; ///< of the last step
 };
 
 } // namespace

@@ -26,6 +26,7 @@ struct FitOptions {
 struct FitResult {
     wire::Finished summary;
     Sha256 digest{};
+    OptimizerState optimizer;
 };
 
 /// `network` is made from `prepared` and the job's seed; afterwards it holds what was trained.

@@ -3,6 +3,7 @@
 #include "core/train/variables.h"
 
 #include "core/base/failure.h"
+#include "core/base/json.h"
 
 #include <algorithm>
 #include <bit>
@@ -63,13 +64,25 @@ void checkDigests(collective::Group& group, const Sha256& own,
                   where);
 }
 
-Result<archive::Written> writeModel(const nn::Network& network, const std::string& path,
-                                    const archive::Metadata& metadata) {
+Result<archive::Written> writeModel(const nn::Network& network, const OptimizerState& state,
+                                    const std::string& path, archive::Metadata metadata) {
     std::vector<archive::ArrayView> arrays;
-    for (const nn::Variable& variable : network.variables()) {
-        arrays.push_back({variable.name, archive::ElementType::Float32, variable.shape.dims(),
-                          std::as_bytes(network.valuesOf(variable))});
-    }
+    const auto add = [&](std::string name, const nn::Variable& variable,
+                         std::span<const float> values) {
+        arrays.push_back({std::move(name), archive::ElementType::Float32, variable.shape.dims(),
+                          std::as_bytes(values)});
+    };
+    for (const nn::Variable& variable : network.variables())
+        add(variable.name, variable, network.valuesOf(variable));
+    for (const nn::Optimizer::Slot& slot : state.optimizer.slotBuffers())
+        for (const nn::Variable& variable : network.variables())
+            if (variable.trainable)
+                add("optimizer/" + slot.name + '/' + variable.name, variable,
+                    slot.values.span().subspan(variable.offset, variable.size));
+    metadata.emplace_back("optimizer",
+                          json::dump(json::Value::object({{"name", state.optimizer.spec().name},
+                                                          {"iterations", state.iterations},
+                                                          {"learning_rate", state.learningRate}})));
     return archive::write(path, arrays, metadata);
 }
 

@@ -7,6 +7,7 @@
 #include "core/base/hash.h"
 #include "core/collective/group.h"
 #include "core/nn/network.h"
+#include "core/nn/optimizer.h"
 
 #include <string>
 #include <vector>
@@ -21,8 +22,16 @@ Sha256 digestOf(const nn::Network& network);
 void checkDigests(collective::Group& group, const Sha256& own,
                   const std::vector<std::string>& tasks);
 
-/// Writes every variable under its name.
-Result<archive::Written> writeModel(const nn::Network& network, const std::string& path,
-                                    const archive::Metadata& metadata);
+/// What Keras keeps of an optimizer beside the model.
+struct OptimizerState {
+    nn::Optimizer optimizer;
+    std::int64_t iterations = 0; ///< updates made
+    double learningRate = 0;     ///< of the last one
+};
+
+/// Writes every variable under its name, and its slots as "optimizer/<slot>/<name>"; adds the entry
+/// "optimizer" to `metadata`.
+Result<archive::Written> writeModel(const nn::Network& network, const OptimizerState& state,
+                                    const std::string& path, archive::Metadata metadata);
 
 } // namespace lockstep::train

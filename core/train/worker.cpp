@@ -178,7 +178,7 @@ private:
             return;
         }
         const char* const name = "model.safetensors";
-        const auto written = writeModel(network, m_launch.runDir + "/" + name,
+        const auto written = writeModel(network, result.optimizer, m_launch.runDir + "/" + name,
                                         {{"format", "lockstep-model"},
                                          {"run", m_identity.run},
                                          {"job", m_prepared.job.name},

@@ -5,6 +5,7 @@
 
 #include <hdf5.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -42,6 +43,8 @@ public:
     /// float32, little-endian, contiguous; an empty shape is a scalar.
     void writeFloats(const std::string& path, const std::vector<std::int64_t>& shape,
                      std::span<const std::byte> bytes);
+    /// An int64 without dimensions.
+    void writeInteger(const std::string& path, std::int64_t value);
     void setText(const std::string& path, const char* name, const std::string& value);
     void setTexts(const std::string& path, const char* name,
                   const std::vector<std::string>& values);
@@ -50,6 +53,9 @@ public:
     std::string image();
 
 private:
+    void write(const std::string& path, hid_t fileType, hid_t type,
+               const std::vector<std::int64_t>& shape, const void* values);
+
     H5Handle m_file;
 };
 

@@ -22,6 +22,10 @@ x, y = rows[:, :-1] * np.float32(0.0625), rows[:, -1]
 model = keras.models.load_model(path)
 loss, accuracy = model.evaluate(x, y, batch_size=256, verbose=0)
 before = model.predict(x, verbose=0)
+state = model.optimizer.variables
+state = state() if callable(state) else state
+iterations = int(model.optimizer.iterations.numpy())
+slots = float(sum(np.abs(np.asarray(v, np.float64)).sum() for v in state[2:]))
 if weights != "-":
     for variable in model.weights:
         variable.assign(np.zeros(variable.shape, np.float32))
@@ -29,5 +33,6 @@ if weights != "-":
     assert np.array_equal(before, model.predict(x, verbose=0)), "the weights file differs"
 history = model.fit(x, y, epochs=1, batch_size=32, verbose=0)
 print(json.dumps({"loss": float(loss), "accuracy": float(accuracy),
+                  "iterations": iterations, "slots": slots,
                   "after": float(history.history["loss"][0]), "sum": float(before[:100].sum()),
                   "version": keras.__version__, "names": [l.name for l in model.layers]}))

@@ -48,6 +48,17 @@ archive::Archive someArchive() {
         {"input_shape", "[3]"}};
     archive.arrays = {arrayOf("dense/kernel", {3, 2}, 10), arrayOf("dense/bias", {2}, 20),
                       arrayOf("dense_1/kernel", {2, 1}, 30), arrayOf("dense_1/bias", {1}, 40)};
+    archive.metadata.emplace_back("optimizer",
+                                  R"({"name":"Adam","iterations":7,"learning_rate":0.002})");
+    float first = 100;
+    for (const char* slot : {"momentum", "velocity"})
+        for (const auto& [name, shape] :
+             {std::pair("dense/kernel", std::vector<std::int64_t>{3, 2}),
+              std::pair("dense/bias", std::vector<std::int64_t>{2}),
+              std::pair("dense_1/kernel", std::vector<std::int64_t>{2, 1}),
+              std::pair("dense_1/bias", std::vector<std::int64_t>{1})})
+            archive.arrays.push_back(
+                arrayOf(std::string("optimizer/") + slot + '/' + name, shape, first += 10));
     return archive;
 }
 
@@ -136,6 +147,24 @@ private Q_SLOTS:
         // Keras up to 3.5 wants these, too.
         QVERIFY(hasGroup(file, "/vars") && hasGroup(file, "/layers/dropout/vars"));
         QVERIFY(!hasGroup(file, "/layers/input_layer"));
+    }
+
+    void writesTheOptimizerInKerasOrder() {
+        const std::string file = path("model.weights.h5");
+        QVERIFY(write(*modelOf(someArchive()), Format::WeightsH5, file));
+        QCOMPARE(floatsAt(file, "/optimizer/vars/0"), std::vector<float>{7});
+        QCOMPARE(floatsAt(file, "/optimizer/vars/1"), std::vector<float>{0.002f});
+        // Momentum and velocity of a variable stand together.
+        QCOMPARE(floatsAt(file, "/optimizer/vars/2").at(2), 110.0f);
+        QCOMPARE(floatsAt(file, "/optimizer/vars/3").at(2), 150.0f);
+        QCOMPARE(floatsAt(file, "/optimizer/vars/4"), (std::vector<float>{2, 120, 121}));
+        QCOMPARE(floatsAt(file, "/optimizer/vars/9"), (std::vector<float>{1, 180}));
+        QVERIFY(floatsAt(file, "/optimizer/vars/10").empty());
+        // Kinds in blocks, for any other.
+        archive::Archive archive = someArchive();
+        archive.metadata.back().second = R"({"name":"SGD","iterations":7,"learning_rate":0.002})";
+        QVERIFY(write(*modelOf(std::move(archive)), Format::WeightsH5, file));
+        QCOMPARE(floatsAt(file, "/optimizer/vars/3"), (std::vector<float>{2, 120, 121}));
     }
 
     void writesAnArchiveOfThreeStoredMembers() {

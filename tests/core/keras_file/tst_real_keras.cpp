@@ -2,12 +2,17 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 // Trains, exports, and lets Keras itself open what came out. Skips unless $LOCKSTEP_KERAS_PYTHON is
 // a Python with keras and tf_keras.
+#include "core/archive/safetensors.h"
+
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QtTest>
+
+#include <cmath>
+#include <cstring>
 
 namespace {
 
@@ -85,10 +90,30 @@ private Q_SLOTS:
                                 1797;
         QVERIFY(std::abs(said[QStringLiteral("loss")].toDouble() - expected) < 0.01);
         QVERIFY(said[QStringLiteral("accuracy")].toDouble() > 0.98);
+        if (file.endsWith(QStringLiteral(".keras"))) { // with the optimizer as it was
+            QCOMPARE(said[QStringLiteral("iterations")].toInt(), 30 * 45);
+            QVERIFY(std::abs(said[QStringLiteral("slots")].toDouble() / slotSum() - 1) < 1e-6);
+        }
         QVERIFY(said[QStringLiteral("after")].toDouble() < 0.2); // trains on
     }
 
 private:
+    /// Of the absolute values of all slots, as the engine wrote them.
+    double slotSum() {
+        const QString file = m_folder.filePath(QStringLiteral("model.safetensors"));
+        run(kCtl, {QStringLiteral("export"), QStringLiteral("last"), QStringLiteral("-o"), file});
+        const auto archive = lockstep::archive::read(file.toStdString());
+        double sum = 0;
+        for (const auto& array : archive->arrays)
+            if (array.name.starts_with("optimizer/"))
+                for (std::size_t at = 0; at < array.bytes.size(); at += sizeof(float)) {
+                    float value = 0;
+                    std::memcpy(&value, array.bytes.data() + at, sizeof value);
+                    sum += std::abs(static_cast<double>(value));
+                }
+        return sum;
+    }
+
     QTemporaryDir m_folder;
     QString m_python;
     QJsonObject m_final;
