@@ -196,16 +196,16 @@ private Q_SLOTS:
         QVERIFY(model.ok());
         Sha256Stream hash;
         std::vector<std::string> names;
-        std::size_t slots = 0; // behind the variables
+        std::size_t slotArrays = 0; // behind the variables
         for (const archive::Array& array : model->arrays) {
             if (array.name.starts_with("optimizer/")) {
-                ++slots;
+                ++slotArrays;
                 continue;
             }
             hash.add(array.bytes);
             names.push_back(array.name);
         }
-        QCOMPARE(slots % names.size(), std::size_t{0});
+        QCOMPARE(slotArrays % names.size(), std::size_t{0});
         QCOMPARE(toHex(hash.finish()), ended[0].finished->digest);
         QCOMPARE(names, (std::vector<std::string>{"dense/kernel", "dense/bias", "dense_1/kernel",
                                                   "dense_1/bias"}));
