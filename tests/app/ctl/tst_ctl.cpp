@@ -175,6 +175,7 @@ private Q_SLOTS:
         row("a setting of a wrong type", "run JOB --local 1 --set fit.epochs=many", "fit.epochs");
         row("a run where there is none", "status 2099", "There are no runs yet");
         row("an export without target", "export last", "-o");
+        row("an export to an unknown format", "export last -o x --format onnx", "weights.h5");
         row("a missing file to validate", "validate /no/such.json", "/no/such.json");
     }
     void refusesWrongInput() {

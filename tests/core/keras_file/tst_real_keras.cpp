@@ -45,17 +45,39 @@ class TestRealKeras : public QObject {
 
 private Q_SLOTS:
     void initTestCase() {
-        m_python = qEnvironmentVariable("LOCKSTEP_KERAS_PYTHON");
-        if (m_python.isEmpty())
-            QSKIP("LOCKSTEP_KERAS_PYTHON names no Python with Keras.");
         qputenv("XDG_DATA_HOME", m_folder.path().toUtf8());
         qputenv("TF_CPP_MIN_LOG_LEVEL", "3");
-        // Without validation the loss of training is that of the whole set.
         const Ended trained =
             run(kCtl, {QStringLiteral("run"), kFolder + QStringLiteral("digits.job.json"),
                        QStringLiteral("--local"), QStringLiteral("2"), QStringLiteral("--json")});
         QVERIFY2(trained.exitCode == 0, trained.err.constData());
         m_final = lastLine(trained.out)[QStringLiteral("final")].toObject();
+    }
+
+    void writesTheFormThatTheNameAsksFor_data() {
+        QTest::addColumn<QString>("file");
+        QTest::addColumn<QString>("format");
+        QTest::addColumn<QByteArray>("begins");
+        const QByteArray zip("PK\x03\x04");
+        const QByteArray hdf5("\x89HDF\r\n\x1a\n");
+        QTest::newRow("keras") << QStringLiteral("m.keras") << QString() << zip;
+        QTest::newRow("weights") << QStringLiteral("m.weights.h5") << QString() << hdf5;
+        QTest::newRow("legacy") << QStringLiteral("m.h5") << QString() << hdf5;
+        QTest::newRow("as asked") << QStringLiteral("m.bin") << QStringLiteral("keras") << zip;
+    }
+    void writesTheFormThatTheNameAsksFor() {
+        QFETCH(QString, file);
+        QFETCH(QString, format);
+        QFETCH(QByteArray, begins);
+        QStringList words{QStringLiteral("export"), QStringLiteral("last"), QStringLiteral("-o"),
+                          m_folder.filePath(file)};
+        if (!format.isEmpty())
+            words << QStringLiteral("--format") << format;
+        const Ended exported = run(kCtl, words);
+        QVERIFY2(exported.exitCode == 0, exported.err.constData());
+        QFile out(m_folder.filePath(file));
+        QVERIFY(out.open(QIODevice::ReadOnly));
+        QCOMPARE(out.read(begins.size()), begins);
     }
 
     void opensWhatWasTrained_data() {
@@ -68,6 +90,9 @@ private Q_SLOTS:
     void opensWhatWasTrained() {
         QFETCH(QString, file);
         QFETCH(bool, legacy);
+        const QString python = qEnvironmentVariable("LOCKSTEP_KERAS_PYTHON");
+        if (python.isEmpty())
+            QSKIP("LOCKSTEP_KERAS_PYTHON names no Python with Keras.");
         const QString path = m_folder.filePath(file);
         const QString weights = m_folder.filePath(QStringLiteral("model.weights.h5"));
         for (const QString& target : {path, weights}) {
@@ -79,7 +104,7 @@ private Q_SLOTS:
                           kFolder + QStringLiteral("digits.csv.gz")};
         if (legacy)
             words << QStringLiteral("--legacy");
-        const Ended checked = run(m_python, words);
+        const Ended checked = run(python, words);
         QVERIFY2(checked.exitCode == 0, checked.err.constData());
         const QJsonObject said = lastLine(checked.out);
         qInfo("Keras %s: %s", qPrintable(said[QStringLiteral("version")].toString()),
@@ -115,7 +140,6 @@ private:
     }
 
     QTemporaryDir m_folder;
-    QString m_python;
     QJsonObject m_final;
 };
 
