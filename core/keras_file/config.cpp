@@ -2,9 +2,7 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "core/keras_file/detail/config.h"
 
-#include <algorithm>
 #include <cctype>
-#include <regex>
 
 namespace lockstep::keras_file::detail {
 
@@ -154,11 +152,19 @@ Value legacyTraining(const KerasModel& model) {
 }
 
 std::string snakeCase(const std::string& className) {
-    std::string name = std::regex_replace(className, std::regex("\\W+"), "");
-    name = std::regex_replace(name, std::regex("(.)([A-Z][a-z]+)"), "$1_$2");
-    name = std::regex_replace(name, std::regex("([a-z])([A-Z])"), "$1_$2");
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const auto isKind = [&](std::size_t at, int (*kind)(int)) {
+        return at < className.size() && kind(static_cast<unsigned char>(className[at])) != 0;
+    };
+    std::string name;
+    for (std::size_t i = 0; i < className.size(); ++i) {
+        if (!isKind(i, std::isalnum) && className[i] != '_')
+            continue;
+        // "_" before a capital that begins a word or follows a small letter.
+        if (!name.empty() && isKind(i, std::isupper) &&
+            (isKind(i + 1, std::islower) || isKind(i - 1, std::islower)))
+            name += '_';
+        name += static_cast<char>(std::tolower(static_cast<unsigned char>(className[i])));
+    }
     return name;
 }
 

@@ -137,6 +137,20 @@ private Q_SLOTS:
         QCOMPARE(model->layers[3].name, std::string("dense_1"));
     }
 
+    void namesPathsByTheClass() {
+        archive::Archive archive = someArchive();
+        archive.metadata[0].second =
+            R"({"class_name":"Sequential","config":[{"class_name":"PReLU","config":{}},
+            {"class_name":"MaxPooling2D","config":{}},{"class_name":"LSTM","config":{}},
+            {"class_name":"PReLU","config":{}}]})";
+        archive.metadata[2].second = R"(["a","b","c","d"])";
+        archive.arrays.clear();
+        const std::string file = path("names.weights.h5");
+        QVERIFY(write(*modelOf(std::move(archive)), Format::WeightsH5, file));
+        for (const char* name : {"p_re_lu", "max_pooling2d", "lstm", "p_re_lu_1"})
+            QVERIFY2(hasGroup(file, std::string("/layers/") + name + "/vars"), name);
+    }
+
     void writesWeightsWhereKerasLooksForThem() {
         const std::string file = path("model.weights.h5");
         QVERIFY(write(*modelOf(someArchive()), Format::WeightsH5, file));

@@ -203,6 +203,9 @@ private Q_SLOTS:
     }
 
     void aRootWithoutAnyLibcRunsTheWorker() {
+#if defined(__SANITIZE_ADDRESS__) || defined(LOCKSTEP_TSAN)
+        QSKIP("A sanitizer cannot be linked statically.");
+#endif
         const QString busybox = QStandardPaths::findExecutable(u"busybox"_qs);
         if (busybox.isEmpty() && qgetenv("LOCKSTEP_REQUIRE").contains("mounts"))
             QFAIL("busybox is missing");
