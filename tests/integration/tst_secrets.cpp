@@ -9,6 +9,8 @@
 #include <QFile>
 #include <QtTest>
 
+#include <algorithm>
+
 using lockstep::support::Lab;
 
 namespace {
@@ -17,6 +19,28 @@ const QString kCtl = QStringLiteral(LOCKSTEP_BIN_DIR "/lockstepctl");
 const QString kJob =
     QStringLiteral(LOCKSTEP_SOURCE_DIR "/resources/examples/digits/digits.job.json");
 const QByteArray kPassphrase = "phrase-of-a-key-5f1c";
+const QStringList kHosts{"n0", "n1", "n2"};
+
+/// As QString keeps an ASCII text; without the ends, for either order of bytes.
+QByteArray utf16(const QByteArray& ascii) {
+    QByteArray wide;
+    for (const char c : ascii)
+        wide += QByteArray(1, c) + QByteArray(1, '\0');
+    wide.chop(1);
+    return wide;
+}
+
+/// As it stands, as Qt's own texts, and in the usual codes.
+QList<QByteArray> formsOf(const QByteArray& secret) {
+    QList<QByteArray> forms{secret, utf16(secret), secret.toHex()};
+    // Base64 of it within other bytes: what each of the three places leaves unchanged.
+    for (int before = 0; before < 3; ++before) {
+        const QByteArray code = (QByteArray(before, 'x') + secret).toBase64();
+        forms +=
+            code.mid(before == 0 ? 0 : 4, (before + secret.size()) / 3 * 4 - (before == 0 ? 0 : 4));
+    }
+    return forms;
+}
 
 } // namespace
 
@@ -26,11 +50,13 @@ class TestSecrets : public QObject {
 private Q_SLOTS:
     void initTestCase() {
         LOCKSTEP_NEEDS_LAB();
-        m_lab = std::make_unique<Lab>(QStringList{"n0", "n1"});
+        m_lab = std::make_unique<Lab>(kHosts);
         QVERIFY2(m_lab->isUp(), qPrintable(m_lab->error()));
         m_secrets = {m_lab->password().toUtf8(), kPassphrase};
         QVERIFY(m_secrets[0].size() > 7);
-        // n0 wants a password, n1 a key with a passphrase.
+        for (const QByteArray& secret : m_secrets)
+            m_forms += formsOf(secret);
+        // n0 wants a password, n1 a key with a passphrase, n2 asks on its own.
         const QString key = m_lab->home() + "/locked_key";
         QVERIFY(QFile::copy(m_lab->clientKey(), key));
         QVERIFY(QFile::setPermissions(key, QFile::ReadOwner | QFile::WriteOwner));
@@ -40,27 +66,44 @@ private Q_SLOTS:
             0);
         QFile config(m_lab->home() + "/secret.ssh_config");
         QVERIFY(config.open(QIODevice::WriteOnly));
-        config.write("Host n0\nPubkeyAuthentication no\nHost n1\nIdentitiesOnly yes\n"
-                     "PasswordAuthentication no\nIdentityFile " +
+        config.write("Host n0\nPreferredAuthentications password\n"
+                     "Host n2\nPreferredAuthentications keyboard-interactive\n"
+                     "Host n1\nIdentitiesOnly yes\nPreferredAuthentications publickey\n"
+                     "IdentityFile " +
                      key.toUtf8() + "\nHost *\nInclude " + m_lab->sshConfig().toUtf8() + '\n');
         config.close();
         qputenv("LOCKSTEP_SSH_CONFIG", config.fileName().toUtf8());
         qputenv("QT_LOGGING_RULES", "*=true");
-        m_cluster = m_lab->clusterFile({"n0", "n1"});
+        QVERIFY(QDir(m_lab->home()).mkpath("tmp"));
+        qputenv("TMPDIR", (m_lab->home() + "/tmp").toUtf8()); // looked through with the rest
+        m_cluster = m_lab->clusterFile(kHosts);
     }
 
     void findsWhatWasPlanted() {
         QFile planted(m_lab->hostPath("n1", "/home/bash/planted"));
-        QVERIFY(planted.open(QIODevice::WriteOnly));
-        planted.write("before " + m_secrets[1] + " after");
-        planted.close();
-        QCOMPARE(filesWithSecrets().size(), 1);
+        for (const QByteArray& secret : m_secrets)
+            for (const QByteArray& form :
+                 {secret, secret.toHex(), secret.toBase64(), ("x" + secret).toBase64(),
+                  ("xy" + secret).toBase64(), utf16(secret)}) {
+                QVERIFY(planted.open(QIODevice::WriteOnly));
+                planted.write("before " + form + " after");
+                planted.close();
+                QCOMPARE(filesWithSecrets(), QStringList{planted.fileName()});
+            }
         QVERIFY(planted.remove());
-        const auto sleeper = m_lab->startOnHost("n1", {"sh", "-c", "sleep 100; : " + m_secrets[1]});
-        QTRY_COMPARE(processesWithSecrets().isEmpty(), false);
-        sleeper->kill();
-        QVERIFY(sleeper->waitForFinished(5000));
-        QTRY_VERIFY(processesWithSecrets().isEmpty());
+        QCOMPARE(filesWithSecrets(), QStringList());
+        const auto argument =
+            m_lab->startOnHost("n1", {"sh", "-c", "sleep 100; : " + m_secrets[1]});
+        QTRY_VERIFY(processesWithSecrets().filter("cmdline").size() > 0);
+        argument->kill();
+        QVERIFY(argument->waitForFinished(5000));
+        QTRY_COMPARE(processesWithSecrets(), QStringList());
+        const auto variable =
+            m_lab->startOnHost("n1", {"env", "PLANTED=" + m_secrets[0], "sleep", "100"});
+        QTRY_VERIFY(processesWithSecrets().filter("environ").size() > 0);
+        variable->kill();
+        QVERIFY(variable->waitForFinished(5000));
+        QTRY_COMPARE(processesWithSecrets(), QStringList());
     }
 
     void keepsThemInMemoryAlone_data() {
@@ -84,7 +127,7 @@ private Q_SLOTS:
                 // Log lines come between: a prompt need not stand at the end.
                 const QByteArray fresh = said.mid(answered);
                 const bool wantsPhrase = fresh.contains("assphrase ");
-                if (wantsPhrase || fresh.contains("Password: ")) {
+                if (wantsPhrase || fresh.contains("Password: ") || fresh.contains("Password of ")) {
                     program->write((wantsPhrase ? m_secrets[1] : m_secrets[0]) + '\n');
                     answered = said.size();
                     ++answers;
@@ -97,26 +140,28 @@ private Q_SLOTS:
         QVERIFY2(ended, said.constData());
         said += program->readAllStandardOutput();
         QVERIFY2(program->exitCode() == 0, said.constData());
-        QCOMPARE(answers, 2);
+        QCOMPARE(answers, 3);
+        const QStringList ways{"password", "publickey", "keyboard-interactive/pam"};
+        for (qsizetype i = 0; i < kHosts.size(); ++i) {
+            const QString log = m_lab->log(kHosts[i]);
+            QVERIFY2(log.contains("Accepted " + ways[i] + " for "), qPrintable(log.right(2000)));
+        }
         QCOMPARE(seen, QStringList());
-        for (const QByteArray& secret : m_secrets)
-            QVERIFY2(!said.contains(secret), said.constData());
+        QVERIFY2(!holdsSecret(said), said.constData());
         QCOMPARE(filesWithSecrets(), QStringList());
     }
 
 private:
     bool holdsSecret(const QByteArray& bytes) const {
-        for (const QByteArray& secret : m_secrets)
-            if (bytes.contains(secret))
-                return true;
-        return false;
+        return std::any_of(m_forms.begin(), m_forms.end(),
+                           [&](const QByteArray& form) { return bytes.contains(form); });
     }
 
     /// Of the controller's home, with all that Lockstep keeps there, and wherever a host can be
     /// written.
     QStringList filesWithSecrets() const {
         QStringList folders{m_lab->home(), m_lab->path("log")};
-        for (const char* host : {"n0", "n1"})
+        for (const QString& host : kHosts)
             for (const char* folder : {"/home", "/root", "/run", "/tmp", "/var", "/dev/shm"})
                 folders += m_lab->hostPath(host, folder);
         QStringList found;
@@ -146,6 +191,7 @@ private:
     std::unique_ptr<Lab> m_lab;
     QString m_cluster;
     QList<QByteArray> m_secrets;
+    QList<QByteArray> m_forms;
 };
 
 QTEST_GUILESS_MAIN(TestSecrets)
