@@ -24,6 +24,12 @@ using agent::Reach;
 
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(LOCKSTEP_TSAN)
+constexpr double kMostSeconds = 60;
+#else
+constexpr double kMostSeconds = 10;
+#endif
+
 QByteArray runProgram(const QString& program, const QStringList& arguments,
                       const QByteArray& input = {}) {
     QProcess process;
@@ -482,7 +488,7 @@ private Q_SLOTS:
         QVERIFY(report.isComplete);
         QCOMPARE(badCells(report), 0);
         qInfo("32 hosts in %.1f s", report.seconds);
-        QVERIFY(report.seconds <= 10);
+        QVERIFY(report.seconds <= kMostSeconds);
     }
 };
 
