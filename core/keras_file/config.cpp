@@ -2,7 +2,7 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 #include "core/keras_file/detail/config.h"
 
-#include <cctype>
+#include "core/base/snake_case.h"
 
 namespace lockstep::keras_file::detail {
 
@@ -18,7 +18,7 @@ Value batchShape(const std::vector<std::int64_t>& input) {
     return shape;
 }
 
-/// Without what is null, and without options of initializers that came later (FMT-13).
+/// Without what is null, and without options of initializers that came after Keras 3.3.
 Value withoutDefaults(const Value& value) {
     if (!value.isObject())
         return value;
@@ -149,23 +149,6 @@ Value legacyTraining(const KerasModel& model) {
                           {"weighted_metrics", nullptr},
                           {"loss_weights", nullptr},
                           {"optimizer_config", optimizerObject(part("optimizer"))}});
-}
-
-std::string snakeCase(const std::string& className) {
-    const auto isKind = [&](std::size_t at, int (*kind)(int)) {
-        return at < className.size() && kind(static_cast<unsigned char>(className[at])) != 0;
-    };
-    std::string name;
-    for (std::size_t i = 0; i < className.size(); ++i) {
-        if (!isKind(i, std::isalnum) && className[i] != '_')
-            continue;
-        // "_" before a capital that begins a word or follows a small letter.
-        if (!name.empty() && isKind(i, std::isupper) &&
-            (isKind(i + 1, std::islower) || isKind(i - 1, std::islower)))
-            name += '_';
-        name += static_cast<char>(std::tolower(static_cast<unsigned char>(className[i])));
-    }
-    return name;
 }
 
 } // namespace lockstep::keras_file::detail

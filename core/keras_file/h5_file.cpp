@@ -12,8 +12,8 @@ namespace lockstep::keras_file::detail {
 namespace {
 
 constexpr std::size_t kGrowBy = 1 << 20;
-/// A longer attribute does not fit into an object's header and is split over several, see LEG-3 of
-/// keras/src/legacy/saving/legacy_h5_format.py (HDF5_OBJECT_HEADER_LIMIT).
+/// A longer attribute does not fit into an object's header and is split over several. Source:
+/// HDF5_OBJECT_HEADER_LIMIT in keras/src/legacy/saving/legacy_h5_format.py.
 constexpr std::size_t kLongestAttribute = 64512;
 
 [[noreturn]] void fail(const char* what) {

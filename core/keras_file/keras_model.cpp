@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/failure.h"
 #include "core/base/files.h"
+#include "core/base/snake_case.h"
 #include "core/keras_file/detail/config.h"
 #include "core/keras_file/detail/h5_file.h"
 #include "core/keras_file/detail/zip_file.h"
@@ -119,7 +120,7 @@ std::vector<std::string> pathsOf(const KerasModel& model) {
     std::map<std::string, int> used;
     std::vector<std::string> paths;
     for (const KerasLayer& layer : model.layers) {
-        const std::string stem = detail::snakeCase(layer.className);
+        const std::string stem = snakeCase(layer.className);
         const int number = used[stem]++;
         paths.push_back("/layers/" + stem + (number > 0 ? "_" + std::to_string(number) : ""));
     }

@@ -2,8 +2,8 @@
 // SPDX-FileCopyrightText: Lockstep contributors
 #pragma once
 // A trained model as Keras keeps it: its configuration and its arrays. Made from the archive that
-// the chief wrote, written in the forms that Keras opens. Free functions without state; any thread.
-// Source of the forms: keras/src/saving/saving_lib.py and
+// the chief wrote, written in the forms that Keras opens. Free functions; one at a time, since HDF5
+// has state. Source of the forms: keras/src/saving/saving_lib.py and
 // keras/src/legacy/saving/legacy_h5_format.py.
 
 #include "core/archive/safetensors.h"
@@ -33,7 +33,7 @@ struct KerasOptimizer {
 };
 
 struct KerasModel {
-    json::Value config;  ///< {"class_name": "Sequential", "config": {...}}, as Keras 3 reads it
+    json::Value config;  ///< of the Sequential model, as Keras 3 reads it: name, layers, ...
     json::Value compile; ///< optimizer, loss, metrics; null: not compiled
     std::vector<std::int64_t> input; ///< shape of a row, without the batch
     std::vector<KerasLayer> layers;  ///< in the order of the configuration, an InputLayer first

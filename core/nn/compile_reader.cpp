@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
+#include "core/base/snake_case.h"
 #include "core/nn/compile.h"
 #include "core/nn/detail/keras_object.h"
 
@@ -122,8 +123,7 @@ std::vector<std::string> longNames(const Table& table) {
 
 /// "MSE" and "mse" are functions' names, "MeanSquaredError" a class.
 std::string canonicalName(const std::string& name) {
-    return name == "MSE" || name == "MAE" || name == "BCE" ? lowerCase(name)
-                                                           : detail::snakeCase(name);
+    return name == "MSE" || name == "MAE" || name == "BCE" ? lowerCase(name) : snakeCase(name);
 }
 
 void readLossOptions(const json::Reader& config, LossSpec& loss) {

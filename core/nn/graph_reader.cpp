@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // SPDX-FileCopyrightText: Lockstep contributors
+#include "core/base/snake_case.h"
 #include "core/nn/detail/keras_object.h"
 #include "core/nn/detail/layer_reader.h"
 #include "core/nn/graph.h"
@@ -132,7 +133,7 @@ void nameLayers(const std::vector<LayerEntry>& entries, std::vector<Layer>& laye
     for (Layer& layer : layers) {
         if (!layer.name.empty())
             continue;
-        const std::string stem = detail::snakeCase(layer.className);
+        const std::string stem = snakeCase(layer.className);
         layer.name = stem;
         for (int number = 1; !used.insert(layer.name).second; ++number)
             layer.name = stem + "_" + std::to_string(number);

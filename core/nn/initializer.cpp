@@ -4,6 +4,7 @@
 
 #include "core/base/failure.h"
 #include "core/base/philox.h"
+#include "core/base/snake_case.h"
 #include "core/nn/detail/keras_object.h"
 
 #include <algorithm>
@@ -68,7 +69,7 @@ std::string canonicalName(const std::string& name) {
         {"IdentityInitializer", "identity"},
     };
     const auto alias = aliases.find(name);
-    return alias != aliases.end() ? alias->second : detail::snakeCase(name);
+    return alias != aliases.end() ? alias->second : snakeCase(name);
 }
 
 void readNumber(const json::Reader& config, const std::string& key, double& value,

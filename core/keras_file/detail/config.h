@@ -10,9 +10,6 @@
 
 namespace lockstep::keras_file::detail {
 
-/// Where an InputLayer keeps the shape, and whether objects name their module.
-enum class Dialect { Keras3, Keras2 };
-
 /// A Sequential model's layers with names, an InputLayer first and the options that older Keras
 /// does not know left out: those that are null are the defaults. `model` is what the user gave,
 /// `names` one per layer of it.
@@ -24,9 +21,5 @@ json::Value archiveConfig(const KerasModel& model);
 /// The attributes model_config and training_config (null: not compiled) of a legacy file.
 json::Value legacyConfig(const KerasModel& model);
 json::Value legacyTraining(const KerasModel& model);
-
-/// Keras' name of a class in paths: "MaxPooling2D" -> "max_pooling2d".
-/// Source: keras/src/utils/naming.py, to_snake_case.
-std::string snakeCase(const std::string& className);
 
 } // namespace lockstep::keras_file::detail

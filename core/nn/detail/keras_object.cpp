@@ -3,7 +3,6 @@
 #include "core/nn/detail/keras_object.h"
 
 #include <algorithm>
-#include <cctype>
 
 namespace lockstep::nn::detail {
 
@@ -89,22 +88,6 @@ void readDType(const json::Reader& dtype) {
     if (text && *text != "float32")
         name.error("The data type \"" + *text + "\" is not supported.", "\"float32\"",
                    "Build the model with dtype float32.");
-}
-
-std::string snakeCase(const std::string& className) {
-    std::string split;
-    for (std::size_t i = 0; i < className.size(); ++i) {
-        const auto upper = [&](std::size_t at) {
-            return at < className.size() && std::isupper(static_cast<unsigned char>(className[at]));
-        };
-        const auto lower = [&](std::size_t at) {
-            return at < className.size() && std::islower(static_cast<unsigned char>(className[at]));
-        };
-        if (i > 0 && upper(i) && (lower(i + 1) || lower(i - 1)))
-            split += '_';
-        split += static_cast<char>(std::tolower(static_cast<unsigned char>(className[i])));
-    }
-    return split;
 }
 
 std::size_t ErrorWatch::count() const {

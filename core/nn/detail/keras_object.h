@@ -29,9 +29,6 @@ void refuseUsed(const json::Reader& object, const std::vector<std::string>& keys
 /// Refuses any data type but float32 ("float32" or a DTypePolicy of that name).
 void readDType(const json::Reader& dtype);
 
-/// Keras' snake case of a class name: "InputLayer" -> "input_layer", "ReLU" -> "re_lu".
-std::string snakeCase(const std::string& className);
-
 /// Whether `reader` has reported an error since this was made: readers return nothing then.
 class ErrorWatch {
 public:
