@@ -178,38 +178,42 @@ Result<Written> write(const std::string& path, std::span<const ArrayView> arrays
     return written;
 }
 
-Result<Archive> read(const std::string& path) {
-    const auto bytes = files::read(path);
-    if (!bytes)
-        return bytes.error();
-    std::string_view rest = *bytes;
+Result<Archive> parse(std::string_view bytes, const std::string& where) {
+    std::string_view rest = bytes;
     std::uint64_t length = 0;
     if (rest.size() < sizeof length)
-        return Error{Code::Corrupt, "This is too short for a safetensors file.", path};
+        return Error{Code::Corrupt, "This is too short for a safetensors file.", where};
     std::memcpy(&length, rest.data(), sizeof length);
     rest.remove_prefix(sizeof length);
     if (length > rest.size())
         return Error{Code::Corrupt,
-                     "The header is longer than the file; it may have been cut short.", path};
-    const auto header = json::parse(rest.substr(0, length), path);
+                     "The header is longer than the file; it may have been cut short.", where};
+    const auto header = json::parse(rest.substr(0, length), where);
     if (!header || !header->isObject())
-        return Error{Code::Corrupt, "The header is not a JSON object.", path};
+        return Error{Code::Corrupt, "The header is not a JSON object.", where};
     rest.remove_prefix(length);
 
     Archive archive;
     for (const json::Member& entry : header->members()) {
         if (entry.key != "__metadata__") {
-            LOCKSTEP_TRY(readArray(entry, rest, path, archive));
+            LOCKSTEP_TRY(readArray(entry, rest, where, archive));
             continue;
         }
         if (!entry.value.isObject())
-            return Error{Code::Corrupt, "The metadata is not a JSON object.", path};
+            return Error{Code::Corrupt, "The metadata is not a JSON object.", where};
         for (const json::Member& item : entry.value.members())
             if (item.value.isString())
                 archive.metadata.emplace_back(item.key, item.value.toString());
     }
-    LOCKSTEP_TRY(checkTiling(*header, rest.size(), path));
+    LOCKSTEP_TRY(checkTiling(*header, rest.size(), where));
     return archive;
+}
+
+Result<Archive> read(const std::string& path) {
+    const auto bytes = files::read(path);
+    if (!bytes)
+        return bytes.error();
+    return parse(*bytes, path);
 }
 
 } // namespace lockstep::archive

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,8 +54,11 @@ struct Written {
 Result<Written> write(const std::string& path, std::span<const ArrayView> arrays,
                       const Metadata& metadata);
 
-/// Reads a whole file. Corrupt (what and where) where it is not such a file, is cut short, or its
-/// arrays overlap or leave gaps; Unsupported for an element type not listed above.
+/// Reads the bytes of a whole file; `where` names them in errors. Corrupt (what and where) where it
+/// is not such a file, is cut short, or its arrays overlap or leave gaps; Unsupported for an
+/// element type not listed above.
+Result<Archive> parse(std::string_view bytes, const std::string& where);
+/// The same of a file.
 Result<Archive> read(const std::string& path);
 
 } // namespace lockstep::archive

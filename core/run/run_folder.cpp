@@ -297,7 +297,7 @@ Status exportModel(const RunFolder& folder, const std::string& target, ModelForm
                      folder.modelPath()};
     if (format == ModelFormat::Safetensors)
         return files::writeAtomic(target, *bytes);
-    auto archive = archive::read(folder.modelPath());
+    auto archive = archive::parse(*bytes, folder.modelPath());
     if (!archive)
         return archive.error();
     const auto model = keras_file::modelOf(std::move(*archive));
