@@ -95,9 +95,7 @@ ssh::Prompter::QuestionId Prompts::ask(const Question& question, Done done) {
         QTimer::singleShot(0, this, [done] { done(std::nullopt); });
         return id;
     }
-    m_waiting.push_back({id, question, std::move(done), {}, {}});
-    if (m_waiting.size() == 1)
-        QTimer::singleShot(0, this, &Prompts::showNext);
+    enqueue({id, question, std::move(done), {}, {}});
     return id;
 }
 
@@ -106,8 +104,11 @@ void Prompts::confirm(const QString& text, std::function<void(std::optional<bool
         QTimer::singleShot(0, this, [done] { done(std::nullopt); });
         return;
     }
-    m_waiting.push_back(
-        {++m_last, {}, [done](const auto& answer) { done(answer.has_value()); }, {}, text});
+    enqueue({++m_last, {}, [done](const auto& answer) { done(answer.has_value()); }, {}, text});
+}
+
+void Prompts::enqueue(Waiting waiting) {
+    m_waiting.push_back(std::move(waiting));
     if (m_waiting.size() == 1)
         QTimer::singleShot(0, this, &Prompts::showNext);
 }

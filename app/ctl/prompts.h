@@ -33,6 +33,7 @@ private:
         QString own; ///< a question of ours: yes or no
     };
 
+    void enqueue(Waiting waiting);
     void showNext();
     void prompt();
     void lineCame();

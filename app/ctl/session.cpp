@@ -55,21 +55,16 @@ Session::Session(SessionOptions options)
             [this](const QString& task, const QString& line) { printOutput(task, line, m_out); });
     connect(&m_controller, &RunController::errorOutputReceived, this,
             [this](const QString& task, const QString& line) {
-                if (isCommand())
+                if (m_controller.record().isCommand())
                     printOutput(task, line, stderr);
             });
-}
-
-bool Session::isCommand() const {
-    const json::Value* kind = m_controller.record().job.find("kind");
-    return kind && kind->isString() && kind->toString() == "command";
 }
 
 /// The engine's workers say the same, so its chief speaks for all; a program of the user's own is
 /// shown on every worker.
 void Session::printOutput(const QString& task, const QString& line, std::FILE* to) {
     const auto& tasks = m_controller.record().tasks;
-    if (isCommand() && tasks.size() > 1)
+    if (m_controller.record().isCommand() && tasks.size() > 1)
         std::fprintf(to, "[%s] %s\n", task.toUtf8().constData(), line.toUtf8().constData());
     else if (!tasks.empty() && task.toStdString() == tasks.front().task)
         std::fprintf(to, "%s\n", line.toUtf8().constData());
@@ -100,8 +95,8 @@ void Session::changed(State state) {
         std::fprintf(m_out, "Checking the hosts.\n");
     if (state == State::Training)
         std::fprintf(m_out,
-                     isCommand() ? "All %zu programs are started.\n"
-                                 : "All %zu workers have joined.\n",
+                     m_controller.record().isCommand() ? "All %zu programs are started.\n"
+                                                       : "All %zu workers have joined.\n",
                      m_controller.record().tasks.size());
     if (state == State::Stopping)
         std::fprintf(m_out, "Ending what still runs.\n");

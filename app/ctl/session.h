@@ -39,7 +39,6 @@ private:
     void interrupted();
     int conclude();
     void printOutput(const QString& task, const QString& line, std::FILE* to);
-    bool isCommand() const;
     void printNewProblems();
     void printHosts();
     void printJoin();

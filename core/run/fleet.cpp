@@ -82,9 +82,9 @@ Fleet::Fleet(const HostFactory& factory, const cluster::ClusterSpec& cluster, cl
                 entry->whyNot = host.error();
             if (entry->host)
                 QObject::connect(entry->host.get(), &remote::Host::stageChanged, entry->host.get(),
-                                 [this, name = entry->key](remote::HostStage stage,
-                                                           std::int64_t done, std::int64_t total) {
-                                     noteStage(name, stage, done, total);
+                                 [this, from = entry.get()](remote::HostStage stage,
+                                                            std::int64_t done, std::int64_t total) {
+                                     noteStage(*from, stage, done, total);
                                  });
             at = m_entries.insert(m_entries.end(), std::move(entry));
         }
@@ -93,16 +93,14 @@ Fleet::Fleet(const HostFactory& factory, const cluster::ClusterSpec& cluster, cl
     }
 }
 
-void Fleet::noteStage(const std::string& key, remote::HostStage stage, std::int64_t done,
+void Fleet::noteStage(const Entry& entry, remote::HostStage stage, std::int64_t done,
                       std::int64_t total) {
-    for (const auto& entry : m_entries)
-        for (HostProgress& progress : m_progress)
-            if (entry->key == key &&
-                std::count(entry->tasks.begin(), entry->tasks.end(), progress.task)) {
-                progress.stage = stage;
-                progress.done = done;
-                progress.total = total;
-            }
+    for (HostProgress& progress : m_progress)
+        if (std::count(entry.tasks.begin(), entry.tasks.end(), progress.task)) {
+            progress.stage = stage;
+            progress.done = done;
+            progress.total = total;
+        }
     if (m_progressChanged)
         m_progressChanged();
 }

@@ -100,7 +100,7 @@ private:
     struct Launch;
     class FolderPush; ///< to one host
 
-    void noteStage(const std::string& key, remote::HostStage stage, std::int64_t done,
+    void noteStage(const Entry& entry, remote::HostStage stage, std::int64_t done,
                    std::int64_t total);
     Entry* entryOf(const std::string& task) const;
     Cause causeOf(const Entry& entry, const std::string& task, const Error& error) const;

@@ -53,8 +53,8 @@ PLAN = {
     "core/document": Part("control", ("core/base", "core/cluster", "core/job"), qt=("Core",)),
     "core/metrics": Part("control", ("core/base", "core/wire"), qt=("Core",)),
     "core/run": Part("control", ("core/remote", "core/ssh", "core/document", "core/metrics",
-                                 "core/keras_file", "core/archive", "core/agent", "core/cluster", "core/job",
-                                 "core/wire", "core/base"), qt=("Core", "Sql")),
+                                 "core/keras_file", "core/archive", "core/agent", "core/cluster",
+                                 "core/job", "core/wire", "core/base"), qt=("Core", "Sql")),
     # The window
     "ui/models": Part("gui", UI_CORE, qt=("Core", "Gui")),
     "ui/widgets": Part("gui", ("ui/models",) + UI_CORE, qt=WIDGETS),
