@@ -4,6 +4,7 @@
 // Debian 11, on another port.
 #include "core/metrics/csv.h"
 #include "tests/support/lab.h"
+#include "tests/support/sanitizer.h"
 
 #include <QDir>
 #include <QFile>
@@ -24,12 +25,11 @@ const QString kDesktop = QStringLiteral(LOCKSTEP_BIN_DIR "/lockstep");
 const QString kJob =
     QStringLiteral(LOCKSTEP_SOURCE_DIR "/resources/examples/digits/digits.job.json");
 
-#if defined(__SANITIZE_ADDRESS__) || defined(LOCKSTEP_TSAN)
-/// The helper is not static then, so it runs beside this machine's libraries alone.
-const QStringList kHosts{"gw jump", "n0", "n1 shell=fish noisy", "n2", "n3 port=2222", "n4 via=gw"};
-#else
-const QStringList kHosts; ///< those of default.lab: n2 is a Debian 11
-#endif
+/// Those of default.lab, where n2 is a Debian 11 that a sanitized helper does not run on.
+const QStringList kHosts =
+    lockstep::support::kIsSanitized
+        ? QStringList{"gw jump", "n0", "n1 shell=fish noisy", "n2", "n3 port=2222", "n4 via=gw"}
+        : QStringList();
 
 /// What --json ends with.
 QJsonObject lastLine(const QByteArray& out) {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # SPDX-FileCopyrightText: Lockstep contributors
-"""Opens an exported model with Keras: check.py FILE WEIGHTS DATA.csv.gz LOSS
+"""Opens an exported model with Keras: check.py FILE WEIGHTS DATA.csv.gz [--legacy]
 
-Prints one line of JSON: what evaluate() says on the first four fifths of the data (what training
-used), and the loss after one more epoch. Imports nothing of ours.
+WEIGHTS may be "-"; --legacy takes tf_keras. Prints one line of JSON: what evaluate() says on all of
+the data, the optimizer's state, and the loss of one more epoch. Imports nothing of ours.
 """
 
 import json

@@ -3,16 +3,18 @@
 // Trains, exports, and lets Keras itself open what came out. Skips unless $LOCKSTEP_KERAS_PYTHON is
 // a Python with keras and tf_keras.
 #include "core/archive/safetensors.h"
+#include "tests/support/lab.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QProcess>
 #include <QTemporaryDir>
 #include <QtTest>
 
 #include <cmath>
 #include <cstring>
+
+using lockstep::support::Ended;
 
 namespace {
 
@@ -20,18 +22,8 @@ const QString kCtl = QStringLiteral(LOCKSTEP_BIN_DIR "/lockstepctl");
 const QString kFolder = QStringLiteral(LOCKSTEP_SOURCE_DIR "/resources/examples/digits/");
 const QString kCheck = QStringLiteral(LOCKSTEP_SOURCE_DIR "/tests/core/keras_file/check.py");
 
-struct Ended {
-    int exitCode = -1;
-    QByteArray out;
-    QByteArray err;
-};
-
 Ended run(const QString& program, const QStringList& words) {
-    QProcess process;
-    process.start(program, words);
-    if (!process.waitForFinished(200'000))
-        return {};
-    return {process.exitCode(), process.readAllStandardOutput(), process.readAllStandardError()};
+    return lockstep::support::runToEnd(QStringList{program} + words, {}, 200'000);
 }
 
 QJsonObject lastLine(const QByteArray& out) {

@@ -4,6 +4,7 @@
 // libc.
 #include "core/base/json.h"
 #include "core/remote/ssh_host.h"
+#include "tests/support/sanitizer.h"
 
 #include <QDirIterator>
 #include <QtTest>
@@ -203,9 +204,8 @@ private Q_SLOTS:
     }
 
     void aRootWithoutAnyLibcRunsTheWorker() {
-#if defined(__SANITIZE_ADDRESS__) || defined(LOCKSTEP_TSAN)
-        QSKIP("A sanitizer cannot be linked statically.");
-#endif
+        if (support::kIsSanitized)
+            QSKIP("A sanitizer cannot be linked statically.");
         const QString busybox = QStandardPaths::findExecutable(u"busybox"_qs);
         if (busybox.isEmpty() && qgetenv("LOCKSTEP_REQUIRE").contains("mounts"))
             QFAIL("busybox is missing");

@@ -3,6 +3,7 @@
 // lockstepctl check and push on hosts with real sshds.
 #include "core/base/json.h"
 #include "tests/support/lab.h"
+#include "tests/support/sanitizer.h"
 
 #include <QFile>
 #include <QtTest>
@@ -13,11 +14,7 @@ using support::Lab;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(LOCKSTEP_TSAN)
-constexpr double kMostSeconds = 60;
-#else
-constexpr double kMostSeconds = 10;
-#endif
+constexpr double kMostSeconds = support::kIsSanitized ? 60 : 10;
 
 const QString kCtl = QStringLiteral(LOCKSTEP_BIN_DIR "/lockstepctl");
 

@@ -6,6 +6,7 @@
 #include "core/base/files.h"
 #include "core/remote/local_host.h"
 #include "core/run/cluster_check.h"
+#include "tests/support/sanitizer.h"
 
 #include <QDir>
 #include <QElapsedTimer>
@@ -24,11 +25,7 @@ using agent::Reach;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(LOCKSTEP_TSAN)
-constexpr double kMostSeconds = 60;
-#else
-constexpr double kMostSeconds = 10;
-#endif
+constexpr double kMostSeconds = support::kIsSanitized ? 60 : 10;
 
 QByteArray runProgram(const QString& program, const QStringList& arguments,
                       const QByteArray& input = {}) {

@@ -105,14 +105,7 @@ private Q_SLOTS:
         QVERIFY(workspace.open(Document::Job, kDigits + QStringLiteral("digits.job.json")).ok());
         MadeUpLibrary library;
         MadeUpSession* session = nullptr;
-        RunDesk desk(
-            &workspace,
-            [&session] {
-                auto made = std::make_unique<MadeUpSession>();
-                session = made.get();
-                return made;
-            },
-            &library);
+        RunDesk desk(&workspace, keeping(session), &library);
         QVERIFY(desk.primary() == PrimaryAction::Launch);
         QVERIFY(desk.isPrimaryEnabled());
         desk.runPrimary();
@@ -133,14 +126,7 @@ private Q_SLOTS:
         Workspace workspace;
         MadeUpLibrary library;
         MadeUpSession* session = nullptr;
-        RunDesk desk(
-            &workspace,
-            [&session] {
-                auto made = std::make_unique<MadeUpSession>();
-                session = made.get();
-                return made;
-            },
-            &library);
+        RunDesk desk(&workspace, keeping(session), &library);
         QSignalSpy asked(&desk, &RunDesk::confirmationWanted);
         const auto launchWith = [&](const Problems& warnings) {
             desk.launch();

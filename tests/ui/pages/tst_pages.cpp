@@ -321,14 +321,7 @@ private Q_SLOTS:
         Workspace workspace;
         MadeUpLibrary library;
         MadeUpSession* session = nullptr;
-        RunDesk desk(
-            &workspace,
-            [&session] {
-                auto made = std::make_unique<MadeUpSession>();
-                session = made.get();
-                return made;
-            },
-            &library);
+        RunDesk desk(&workspace, keeping(session), &library);
         MonitorPage page(&desk);
         expose(page);
         desk.launch();

@@ -84,14 +84,7 @@ private Q_SLOTS:
         Workspace workspace;
         MadeUpLibrary library;
         MadeUpSession* session = nullptr;
-        RunDesk desk(
-            &workspace,
-            [&session] {
-                auto made = std::make_unique<MadeUpSession>();
-                session = made.get();
-                return made;
-            },
-            &library);
+        RunDesk desk(&workspace, keeping(session), &library);
         MadeUpCheck check;
         check.set(madeUpCheckView(kWorkers));
         MainWindow window(&desk, {}, &check);

@@ -35,6 +35,15 @@ private:
     run::State m_state = run::State::Idle;
 };
 
+/// Makes such sessions; `last` is the newest, and outlives the factory.
+inline SessionFactory keeping(MadeUpSession*& last) {
+    return [&last] {
+        auto made = std::make_unique<MadeUpSession>();
+        last = made.get();
+        return made;
+    };
+}
+
 class MadeUpLibrary final : public RunLibrary {
     Q_OBJECT
 public:
