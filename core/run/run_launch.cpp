@@ -79,6 +79,8 @@ void RunController::Private::checkHosts() {
 }
 
 void RunController::Private::checked() {
+    if (state != State::Checking)
+        return; // we looked away meanwhile
     const Problems found = problemsOf(check->report(), request.clusterFile, [this](const auto& t) {
         return t.empty() || !fleet->hostNameOf(t).empty();
     });
